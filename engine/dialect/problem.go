@@ -1,0 +1,33 @@
+package dialect
+
+import "time"
+
+// Problem is what a client or user sees when something is refused or fails:
+// what, why and what to do. Rendered at the edge in the client's own protocol.
+type Problem struct {
+	Status int // HTTP status
+	// Code is stable and machine-readable: model_not_found,
+	// context_length_exceeded, invalid_request, no_capacity, paused ...
+	Code    string
+	Message string // what and why, without prompts, keys, paths or addresses
+	Remedy  string // what to do; rendered after the message
+	Param   string // the offending field, "" = none
+	// RetryAfter asks the client to come back; 0 = do not say.
+	RetryAfter time.Duration
+	// Retry says whether an SDK's automatic retry can help (x-should-retry);
+	// nil = leave it to the client's own rule.
+	Retry *bool
+	// Details are machine-readable facts (exclusions), added to the body
+	// beside the protocol's own fields, where the protocol allows more fields.
+	Details any
+}
+
+func (p *Problem) Error() string {
+	if p.Remedy == "" {
+		return p.Message
+	}
+	return p.Message + " " + p.Remedy
+}
+
+// Text returns the sentence shown to the client: message, then remedy.
+func (p *Problem) Text() string { return p.Error() }

@@ -1,0 +1,223 @@
+package route
+
+import (
+	"time"
+
+	"bellwether/engine/evidence"
+	"bellwether/engine/fleet"
+)
+
+// Tokens are the three token needs of a request.
+type Tokens struct {
+	Input     int `json:"input"`
+	Output    int `json:"output"`
+	Reasoning int `json:"reasoning"` // for models that think
+}
+
+// Role is what a model must be to serve the request.
+type Role string
+
+// Roles of a request.
+const (
+	RoleChat      Role = "chat"
+	RoleEmbedding Role = "embedding"
+)
+
+// Requirements is what a request needs, read from its structure only. It, and
+// never the text, goes to the router.
+type Requirements struct {
+	Role        Role               `json:"role"`
+	PrimaryTask string             `json:"primary_task,omitempty"`
+	Tasks       map[string]float64 `json:"tasks,omitempty"`
+	Clear       bool               `json:"clear"`
+
+	Tokens      Tokens `json:"tokens"`
+	OutputAsked int    `json:"output_asked,omitempty"` // the client's limit, 0 = none
+
+	NeedsTools         bool `json:"needs_tools"`
+	ToolChoiceRequired bool `json:"tool_choice_required"`
+	ParallelTools      bool `json:"parallel_tools"`
+	JSONSchema         bool `json:"json_schema"`
+	JSONObject         bool `json:"json_object"`
+	Streaming          bool `json:"streaming"`
+	Vision             bool `json:"vision"`
+	Images             int  `json:"images,omitempty"`
+	RemoteImage        bool `json:"remote_image"`
+	AudioIn            bool `json:"audio_in"`
+	Continuation       bool `json:"continuation"`
+	Insert             bool `json:"insert"`
+	LoadOnly           bool `json:"load_only,omitempty"`
+	ThinkAsked         bool `json:"think_asked,omitempty"` // explicitly on; dropped for models without it unless strict
+	ThinkStrict        bool `json:"think_strict,omitempty"`
+
+	Fields     []string `json:"fields,omitempty"` // fields to honour: logprobs, n, seed ...; sorted
+	NumCtx     int      `json:"num_ctx,omitempty"`
+	Dimensions int      `json:"dimensions,omitempty"`
+
+	// Bound restricts failover: "" none, "model" other nodes with the same
+	// identity only, "node" nowhere else. BoundTo is the identity's keyed tag or
+	// the node's id; BoundWhy goes into failover_note.
+	Bound    string `json:"bound,omitempty"`
+	BoundTo  string `json:"bound_to,omitempty"`
+	BoundWhy string `json:"bound_why,omitempty"`
+
+	Session string `json:"session,omitempty"` // key, hashed; "" = none
+	// SessionPins is false for a first turn: it may read a pin, and sets none.
+	SessionPins bool     `json:"session_pins,omitempty"`
+	App         string   `json:"app"`
+	Tags        []string `json:"tags,omitempty"`
+	Batch       bool     `json:"batch,omitempty"` // class batch; else interactive
+	NoFallback  bool     `json:"no_fallback,omitempty"`
+	Node        string   `json:"node,omitempty"`    // X-Fleet-Node: name or id
+	Profile     string   `json:"profile,omitempty"` // X-Fleet-Profile
+	Locality    string   `json:"locality,omitempty"`
+	MayPull     bool     `json:"may_pull,omitempty"` // the caller has the right
+}
+
+// Query asks for a place for one request.
+type Query struct {
+	Request   string       `json:"request"` // id
+	Model     string       `json:"model"`   // as asked
+	Fallbacks []string     `json:"fallbacks,omitempty"`
+	Needs     Requirements `json:"needs"`
+	Origin    string       `json:"origin"` // node id
+	Arrived   time.Time    `json:"arrived"`
+	Attempt   int          `json:"attempt"` // from 1
+	// Failed lists where this request failed already.
+	Failed []fleet.DeploymentID `json:"failed,omitempty"`
+	// Changed is set once the request has moved to another listed candidate.
+	Changed bool `json:"changed,omitempty"`
+}
+
+// Lane is what is known of one node:model queue.
+type Lane struct {
+	Running  int   `json:"running"`
+	Waiting  int   `json:"waiting"`
+	LastUsed int64 `json:"last_used"` // rising number of the last choice, 0 = never
+	// LoadRemaining is the rest of a load under way, predicted.
+	LoadRemaining time.Duration `json:"load_remaining,omitempty"`
+	// Closed is set while a refusal by the agent keeps the lane shut.
+	Closed bool `json:"closed,omitempty"`
+}
+
+// Depth is running + waiting.
+func (l Lane) Depth() int { return l.Running + l.Waiting }
+
+// Circuit is the breaker state of a deployment.
+type Circuit struct {
+	Open    bool      `json:"open"`
+	RetryAt time.Time `json:"retry_at,omitzero"`
+}
+
+// Pin is where a session was last served with success.
+type Pin struct {
+	Deployment fleet.DeploymentID `json:"deployment"`
+	Identity   string             `json:"identity"`
+	At         time.Time          `json:"at"`
+}
+
+// View is everything Decide may look at. It is not changed while it is used.
+type View struct {
+	Now      time.Time
+	Fleet    *fleet.Snapshot // pools already carry the router's overlay of later grants
+	Lanes    map[fleet.DeploymentID]Lane
+	Pins     map[string]Pin // by session key
+	Open     map[fleet.DeploymentID]Circuit
+	Evidence *evidence.Book
+	// Unknown memory policy per node comes with its pools' holders.
+}
+
+// Verdict is what Decide says to do.
+type Verdict string
+
+// Verdicts.
+const (
+	Serve  Verdict = "serve"
+	Hold   Verdict = "hold"   // waiting may cure it
+	Pull   Verdict = "pull"   // fetch the model first (auto_pull: on)
+	Refuse Verdict = "refuse" // waiting cannot cure it
+)
+
+// Exclusion is one failed check. Inside a decision it is a code plus
+// operands; Reason and Remedy are rendered when read.
+type Exclusion struct {
+	Code     fleet.Code `json:"code"`
+	Operands []any      `json:"operands,omitempty"`
+	Hold     bool       `json:"hold"` // waiting may cure it
+}
+
+// Signals are the eight terms of a node's score (routing.md 4), plus total.
+type Signals struct {
+	Warmth          float64 `json:"warmth"`
+	MemoryFit       float64 `json:"memory_fit"`
+	QueueDepth      float64 `json:"queue_depth"`
+	Wait            float64 `json:"wait"`
+	RoleAffinity    float64 `json:"role_affinity"`
+	Availability    float64 `json:"availability"`
+	ContextFit      float64 `json:"context_fit"`
+	SessionAffinity float64 `json:"session_affinity"`
+}
+
+// Total sums the signals.
+func (s Signals) Total() float64 {
+	return s.Warmth + s.MemoryFit + s.QueueDepth + s.Wait + s.RoleAffinity +
+		s.Availability + s.ContextFit + s.SessionAffinity
+}
+
+// Candidate is one deployment judged.
+type Candidate struct {
+	Deployment     fleet.DeploymentID `json:"deployment"`
+	Quality        float64            `json:"quality"`
+	Evidence       string             `json:"evidence"`
+	LatencyCost    float64            `json:"latency_cost"`
+	ResidencyCost  float64            `json:"residency_cost"`
+	OverheadCost   float64            `json:"overhead_cost"`
+	AffinityAdjust float64            `json:"affinity_adjust"`
+	Score          float64            `json:"score"`      // model's, for aliases
+	NodeScore      float64            `json:"node_score"` // sum of signals
+	Signals        Signals            `json:"signals"`
+	Slots          int                `json:"slots"`
+	Notes          []string           `json:"notes,omitempty"`
+}
+
+// Plan is what serving at the chosen deployment takes.
+type Plan struct {
+	Load             bool                 `json:"load"`
+	Need             int64                `json:"need,omitempty"`    // bytes to reserve
+	Evict            []fleet.DeploymentID `json:"evict,omitempty"`   // in order
+	Context          int                  `json:"context,omitempty"` // per-slot tokens to load with / keep
+	Output           int                  `json:"output,omitempty"`  // clamp, 0 = none
+	Slots            int                  `json:"slots"`             // of the lane
+	FirstContent     time.Duration        `json:"first_content"`
+	Idle             time.Duration        `json:"idle"`
+	Total            time.Duration        `json:"total"`
+	PredictedSeconds float64              `json:"predicted_seconds"` // unit of fairness
+}
+
+// Decision is the answer of Decide, with all that explains it.
+type Decision struct {
+	Verdict         Verdict                            `json:"verdict"`
+	Chosen          fleet.DeploymentID                 `json:"chosen,omitzero"`
+	Model           string                             `json:"model,omitempty"` // listed name that won
+	Fallback        bool                               `json:"fallback,omitempty"`
+	Plan            Plan                               `json:"plan,omitzero"`
+	Alias           string                             `json:"alias,omitempty"`
+	Profile         string                             `json:"profile,omitempty"`
+	Evidence        string                             `json:"evidence,omitempty"`
+	Candidates      []Candidate                        `json:"candidates"`
+	Exclusions      map[fleet.DeploymentID][]Exclusion `json:"exclusions,omitempty"`
+	OtherCodes      map[fleet.Code]int                 `json:"other_codes,omitempty"` // of deployments not asked for
+	Reasons         []Reason                           `json:"reasons,omitempty"`
+	Status          int                                `json:"status,omitempty"` // HTTP, when refused
+	RefuseCode      string                             `json:"refuse_code,omitempty"`
+	FailoverAllowed bool                               `json:"failover_allowed"`
+	FailoverNote    string                             `json:"failover_note,omitempty"`
+	ConfigHash      string                             `json:"config_hash,omitempty"`
+	RegistryVersion uint64                             `json:"registry_version"`
+}
+
+// Reason is one sentence of the explanation: a template's name and operands.
+type Reason struct {
+	Code     string `json:"code"`
+	Operands []any  `json:"operands,omitempty"`
+}
