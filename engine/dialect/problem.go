@@ -17,6 +17,10 @@ type Problem struct {
 	// Retry says whether an SDK's automatic retry can help (x-should-retry);
 	// nil = leave it to the client's own rule.
 	Retry *bool
+	// Tokens and MaxTokens go with the code context_length_exceeded: what the
+	// prompt needs and what there is. Anthropic clients read them in a fixed
+	// wording and compact. 0 = not known.
+	Tokens, MaxTokens int
 	// Details are machine-readable facts (exclusions), added to the body
 	// beside the protocol's own fields, where the protocol allows more fields.
 	Details any

@@ -81,6 +81,15 @@ type Request struct {
 	Instructions     Text            // Responses: kept apart, for the echo in the response object
 	CustomTools      map[string]bool // Responses: names of tools of type custom: calls go back as custom_tool_call
 
+	// Namespaced maps the name a model sees ("ns.member") to the namespace and
+	// the name its client knows (Responses); a call goes back with both.
+	Namespaced map[string]NamespacedTool
+	// Items are the Responses input items in order, as sent (a string input is
+	// one user message). They alias Body. Recall puts earlier items before them.
+	Items []Raw
+	// ItemRefs are the ids of item_reference items not yet resolved by Recall.
+	ItemRefs []string
+
 	User           string // user, metadata.user_id, safety_identifier
 	PromptCacheKey string
 	Tags           []string // metadata.tags
@@ -158,6 +167,11 @@ const (
 	ChoiceRequired ChoiceMode = "required"
 	ChoiceNamed    ChoiceMode = "named"
 )
+
+// NamespacedTool is a member of a tool namespace, as its client names it.
+type NamespacedTool struct {
+	Namespace, Name string
+}
 
 // ToolChoice is the client's tool_choice.
 type ToolChoice struct {
