@@ -50,6 +50,10 @@ type Policy struct {
 	UnknownMemory string // allow, reject
 	MaxInFlight   int    // per app, 0 = no cap
 	RetryAfter    time.Duration
+
+	// TagKey keys the tags in minted tool-call ids. It is the same on every
+	// member and stays out of Hash and of every record.
+	TagKey []byte
 }
 
 // ScorePolicy holds the weights of the eight signals (routing.md 4).

@@ -49,6 +49,8 @@ type Requirements struct {
 	LoadOnly           bool `json:"load_only,omitempty"`
 	ThinkAsked         bool `json:"think_asked,omitempty"` // explicitly on; dropped for models without it unless strict
 	ThinkStrict        bool `json:"think_strict,omitempty"`
+	ThinkOff           bool `json:"think_off,omitempty"`    // explicitly off
+	ThinkBudget        int  `json:"think_budget,omitempty"` // tokens the client set aside, inside its output limit
 
 	Fields     []string `json:"fields,omitempty"` // fields to honour: logprobs, n, seed ...; sorted
 	NumCtx     int      `json:"num_ctx,omitempty"`
@@ -60,6 +62,9 @@ type Requirements struct {
 	Bound    string `json:"bound,omitempty"`
 	BoundTo  string `json:"bound_to,omitempty"`
 	BoundWhy string `json:"bound_why,omitempty"`
+	// IssuedBy is the keyed tag of the model that made the tool calls this turn
+	// answers; "" = none, or made elsewhere. Set beside either kind of Bound.
+	IssuedBy string `json:"issued_by,omitempty"`
 
 	Session string `json:"session,omitempty"` // key, hashed; "" = none
 	// SessionPins is false for a first turn: it may read a pin, and sets none.
@@ -72,6 +77,8 @@ type Requirements struct {
 	Profile     string   `json:"profile,omitempty"` // X-Fleet-Profile
 	Locality    string   `json:"locality,omitempty"`
 	MayPull     bool     `json:"may_pull,omitempty"` // the caller has the right
+	// Timeout is what the client gives the whole call, 0 = not said.
+	Timeout time.Duration `json:"timeout,omitempty"`
 }
 
 // Query asks for a place for one request.
@@ -183,10 +190,11 @@ type Candidate struct {
 // Plan is what serving at the chosen deployment takes.
 type Plan struct {
 	Load             bool                 `json:"load"`
+	Reload           bool                 `json:"reload,omitempty"`  // loaded, but must be loaded again: only once nothing runs on it
 	Need             int64                `json:"need,omitempty"`    // bytes to reserve
 	Evict            []fleet.DeploymentID `json:"evict,omitempty"`   // in order
 	Context          int                  `json:"context,omitempty"` // per-slot tokens to load with / keep
-	Output           int                  `json:"output,omitempty"`  // clamp, 0 = none
+	Output           int                  `json:"output,omitempty"`  // output limit to send, 0 = leave as asked
 	Slots            int                  `json:"slots"`             // of the lane
 	FirstContent     time.Duration        `json:"first_content"`
 	Idle             time.Duration        `json:"idle"`
@@ -214,6 +222,14 @@ type Decision struct {
 	FailoverNote    string                             `json:"failover_note,omitempty"`
 	ConfigHash      string                             `json:"config_hash,omitempty"`
 	RegistryVersion uint64                             `json:"registry_version"`
+	// Nodes gives the names people know the nodes by, for the texts.
+	Nodes []NodeName `json:"nodes,omitempty"`
+}
+
+// NodeName is a node's id and what people call it.
+type NodeName struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
 }
 
 // Reason is one sentence of the explanation: a template's name and operands.
