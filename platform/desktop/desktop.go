@@ -1,4 +1,4 @@
-// Package desktop is what programs need of the desktop system: folders,
-// the single-instance lock, private files. It knows nothing of the product's
-// state but where it lies.
+// Package desktop is what programs need of the system around them: folders,
+// the single-instance lock, private files. It owns none of the product's
+// state, only where and how it lies on disk.
 package desktop

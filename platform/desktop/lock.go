@@ -1,0 +1,65 @@
+package desktop
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// InstanceLock is held by the one engine that uses a data folder. The system
+// drops it when the process ends, however it ends, so a stale lock cannot be.
+type InstanceLock struct{ f *os.File }
+
+// lockName is the file the lock stands on. It stays when the lock is dropped:
+// removing it would let two processes lock two different files of that name.
+const lockName = "bellwether.lock"
+
+// LockInstance takes the lock of a data folder, or returns *HeldError at once.
+// The folder must exist.
+func LockInstance(dataDir string) (*InstanceLock, error) {
+	f, err := os.OpenFile(filepath.Join(dataDir, lockName), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("open the instance lock: %w", err)
+	}
+	held, err := tryLock(f)
+	if err != nil {
+		f.Close()
+		return nil, fmt.Errorf("take the instance lock: %w", err)
+	}
+	if held {
+		pid := readPID(f)
+		f.Close()
+		return nil, &HeldError{Dir: dataDir, PID: pid}
+	}
+	// The pid is a courtesy to whoever finds the lock held; losing it harms nothing.
+	if err := f.Truncate(0); err == nil {
+		_, _ = f.WriteAt([]byte(strconv.Itoa(os.Getpid())), 0)
+	}
+	return &InstanceLock{f}, nil
+}
+
+// Unlock drops the lock.
+func (l *InstanceLock) Unlock() error { return l.f.Close() }
+
+// HeldError says that another process uses the data folder.
+type HeldError struct {
+	Dir string
+	PID int // 0 = not known
+}
+
+func (e *HeldError) Error() string {
+	who := "another bellwether"
+	if e.PID != 0 {
+		who += fmt.Sprintf(" (pid %d)", e.PID)
+	}
+	return fmt.Sprintf("%s already uses %s; stop it, or give this one its own --data-dir", who, e.Dir)
+}
+
+func readPID(f *os.File) int {
+	b := make([]byte, 16)
+	n, _ := f.ReadAt(b, 0)
+	pid, _ := strconv.Atoi(strings.TrimSpace(string(b[:n])))
+	return pid
+}

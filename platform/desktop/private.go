@@ -1,0 +1,80 @@
+package desktop
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// WritePrivate replaces the file at path by data, readable and writable by
+// its owner only (0600; on Windows the folder's own rights apply). Readers see
+// the old content or the new, never a part; it is on disk when WritePrivate
+// returns. Used for the state file (address and token) and the ledger's kin.
+func WritePrivate(path string, data []byte) error {
+	tmp, err := os.CreateTemp(filepath.Dir(path), ".new-*") // CreateTemp makes it 0600
+	if err != nil {
+		return fmt.Errorf("write %s: %w", filepath.Base(path), err)
+	}
+	defer os.Remove(tmp.Name()) // fails harmlessly once renamed
+	_, err = tmp.Write(data)
+	if err == nil {
+		err = tmp.Sync()
+	}
+	if cerr := tmp.Close(); err == nil {
+		err = cerr
+	}
+	if err == nil {
+		err = os.Rename(tmp.Name(), path)
+	}
+	if err == nil {
+		err = syncDir(filepath.Dir(path))
+	}
+	if err != nil {
+		return fmt.Errorf("write %s: %w", filepath.Base(path), err)
+	}
+	return nil
+}
+
+// ReadPrivate reads a file that WritePrivate wrote. A file that others may
+// read is refused with *ExposedError (its secret may be known), a missing one
+// is fs.ErrNotExist.
+func ReadPrivate(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if exposed(info.Mode()) {
+		return nil, &ExposedError{Path: path, Mode: info.Mode().Perm()}
+	}
+	data := make([]byte, info.Size())
+	n, err := f.ReadAt(data, 0)
+	if n == len(data) {
+		return data, nil
+	}
+	return nil, err
+}
+
+// RemovePrivate removes the file; a missing one is no error.
+func RemovePrivate(path string) error {
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// ExposedError reports a private file that other users can read.
+type ExposedError struct {
+	Path string
+	Mode fs.FileMode
+}
+
+func (e *ExposedError) Error() string {
+	return fmt.Sprintf("%s is readable by others (mode %04o); run: chmod 600 %q", e.Path, e.Mode, e.Path)
+}
