@@ -1,0 +1,88 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// Clean-up works in small steps so that no write waits long for it.
+const (
+	cleanFirst = time.Minute // after the start: starting up is busy enough
+	cleanEvery = 10 * time.Minute
+	cleanPause = 200 * time.Millisecond // between steps while there is more to do
+	cleanRows  = 500                    // records a step removes at most
+	cleanPages = 2000                   // pages a step gives back to the disk at most (8 MB)
+)
+
+// onCleanDue does one step and plans the next.
+func (l *loop) onCleanDue(ctx context.Context) {
+	l.written = 0
+	more, err := l.s.cleanStep(ctx)
+	switch {
+	case err != nil:
+		l.s.log.Warn("old decision records could not be removed", "error", explain(err).Reason)
+		l.clean.Reset(cleanEvery)
+	case more:
+		l.clean.Reset(cleanPause)
+	default:
+		l.clean.Reset(cleanEvery)
+	}
+}
+
+// cleanStep removes some records that are too old, or, while the file is too
+// big, the oldest; then gives free pages back. more says that a further step
+// has work to do.
+func (s *Store) cleanStep(ctx context.Context) (more bool, err error) {
+	s.write.mu.Lock()
+	defer s.write.mu.Unlock()
+	if s.write.db == nil {
+		return false, nil
+	}
+	lim := s.limits.Load()
+	removed, err := s.removeOldest(ctx, s.now().Add(-lim.age).UnixNano())
+	if err != nil {
+		return false, err
+	}
+	size, err := s.fileSize(ctx)
+	if err != nil {
+		return false, err
+	}
+	if removed == 0 && size.used() > lim.bytes {
+		const ever = 1<<63 - 1
+		if removed, err = s.removeOldest(ctx, ever); err != nil {
+			return false, err
+		}
+	}
+	if _, err := s.write.db.ExecContext(ctx, fmt.Sprintf(`PRAGMA incremental_vacuum(%d)`, cleanPages)); err != nil {
+		return false, err
+	}
+	if size, err = s.fileSize(ctx); err != nil {
+		return false, err
+	}
+	s.state.bytes.Store(size.total())
+	return removed > 0 || size.free > cleanPages, nil
+}
+
+// removeOldest deletes up to cleanRows of the oldest records that arrived
+// before the given unix time in nanoseconds.
+func (s *Store) removeOldest(ctx context.Context, before int64) (int64, error) {
+	done, err := s.write.db.ExecContext(ctx, `DELETE FROM decisions WHERE (at, id) IN
+		(SELECT at, id FROM decisions WHERE at < ? ORDER BY at, id LIMIT ?)`, before, cleanRows)
+	if err != nil {
+		return 0, err
+	}
+	return done.RowsAffected()
+}
+
+// fileSize is the database file in pages.
+type fileSize struct{ pages, free, pageBytes int64 }
+
+func (f fileSize) used() int64  { return (f.pages - f.free) * f.pageBytes }
+func (f fileSize) total() int64 { return f.pages * f.pageBytes }
+
+func (s *Store) fileSize(ctx context.Context) (f fileSize, err error) {
+	err = s.write.db.QueryRowContext(ctx, `SELECT page_count, freelist_count, page_size
+		FROM pragma_page_count, pragma_freelist_count, pragma_page_size`).Scan(&f.pages, &f.free, &f.pageBytes)
+	return f, err
+}

@@ -1,0 +1,130 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+)
+
+// applicationID marks the file as ours ("BELL"): a database of another program
+// in our place is moved aside, never written.
+const applicationID = 0x42454C4C
+
+// migration is one step of the schema. Once released it is never edited: a
+// change is a new step. Each runs in the transaction that records it.
+type migration struct {
+	name string
+	sql  string
+}
+
+// migrations bring any older file up to date; a file's version is how many of
+// them it has seen. testdata/v*.sql freezes a file of each version.
+//
+// decisions is narrow and ordered by time, so that a filter that matches
+// nothing reads 25 MB and not the whole gigabyte; the record itself lies in
+// bodies. The trigger keeps the two in step, also when a record is replaced
+// (recursive_triggers is on).
+var migrations = []migration{
+	{"decision records", `
+CREATE TABLE decisions (
+	at INTEGER NOT NULL,         -- unix nanoseconds: when the request arrived
+	id TEXT NOT NULL,            -- request id
+	app TEXT NOT NULL,
+	model TEXT NOT NULL,         -- as asked, normalised
+	served TEXT NOT NULL,        -- as served, normalised; '' = none
+	node TEXT NOT NULL,          -- name
+	node_id TEXT NOT NULL,
+	outcome TEXT NOT NULL,
+	body INTEGER NOT NULL,       -- bodies.seq
+	PRIMARY KEY (at, id)
+) WITHOUT ROWID;
+CREATE UNIQUE INDEX decisions_id ON decisions (id);
+CREATE TABLE bodies (
+	seq INTEGER PRIMARY KEY,
+	record BLOB NOT NULL         -- route.Record as JSON
+);
+CREATE TRIGGER decisions_gone AFTER DELETE ON decisions
+BEGIN DELETE FROM bodies WHERE seq = OLD.body; END;`},
+
+	{"state of the node", `
+CREATE TABLE state (
+	name TEXT PRIMARY KEY,       -- ledger, evidence
+	at INTEGER NOT NULL,         -- unix nanoseconds of the last change
+	value BLOB NOT NULL
+) WITHOUT ROWID;`},
+
+	{"settings", `
+CREATE TABLE settings (
+	key TEXT PRIMARY KEY,
+	at INTEGER NOT NULL,
+	value TEXT NOT NULL
+) WITHOUT ROWID;`},
+}
+
+// migrate brings the schema from whatever version the file has to the latest.
+// Two processes may do so at once: each step is one write transaction.
+func migrate(ctx context.Context, db *sql.DB, now time.Time) error {
+	for {
+		done, err := migrateStep(ctx, db, now)
+		if err != nil || done {
+			return err
+		}
+	}
+}
+
+// migrateStep applies the next step, if there is one.
+func migrateStep(ctx context.Context, db *sql.DB, now time.Time) (done bool, err error) {
+	tx, err := db.BeginTx(ctx, nil) // immediate: the version read below cannot move
+	if err != nil {
+		return false, err
+	}
+	defer func() { _ = tx.Rollback() }()
+	version, err := schemaVersion(ctx, tx)
+	if err != nil {
+		return false, err
+	}
+	switch {
+	case version > len(migrations):
+		return false, &UnavailableError{
+			Reason: fmt.Sprintf("the database was written by a newer version (schema %d, this one knows %d)", version, len(migrations)),
+			Remedy: "update, or move the database away to begin a new one",
+		}
+	case version == len(migrations):
+		return true, nil
+	}
+	m := migrations[version]
+	if _, err := tx.ExecContext(ctx, m.sql); err != nil {
+		return false, fmt.Errorf("bring the database to version %d (%s): %w", version+1, m.name, err)
+	}
+	_, err = tx.ExecContext(ctx, `INSERT INTO migrations (version, name, at) VALUES (?, ?, ?)`, version+1, m.name, now.UnixNano())
+	if err != nil {
+		return false, fmt.Errorf("note version %d: %w", version+1, err)
+	}
+	return false, tx.Commit()
+}
+
+// schemaVersion returns how many migrations the file has seen. It marks an
+// empty file as ours, and refuses a database that is not.
+func schemaVersion(ctx context.Context, tx *sql.Tx) (int, error) {
+	var id, objects int
+	if err := tx.QueryRowContext(ctx, `PRAGMA application_id`).Scan(&id); err != nil {
+		return 0, err
+	}
+	if err := tx.QueryRowContext(ctx, `SELECT count(*) FROM sqlite_schema`).Scan(&objects); err != nil {
+		return 0, err
+	}
+	if id != applicationID {
+		if id != 0 || objects != 0 {
+			return 0, &damagedError{"a database of another program"}
+		}
+		_, err := tx.ExecContext(ctx, fmt.Sprintf(`PRAGMA application_id = %d;
+			CREATE TABLE migrations (version INTEGER PRIMARY KEY, name TEXT NOT NULL, at INTEGER NOT NULL)`, applicationID))
+		return 0, err
+	}
+	var version int
+	if err := tx.QueryRowContext(ctx, `SELECT coalesce(max(version), 0) FROM migrations`).Scan(&version); err != nil {
+		return 0, asDamage(err)
+	}
+	return version, nil
+}

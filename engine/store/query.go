@@ -1,0 +1,218 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"bellwether/engine/fleet"
+	"bellwether/engine/route"
+)
+
+// Limits of one page of a query.
+const (
+	pageDefault = 50
+	pageMax     = 1000
+)
+
+// Filter says which decisions are wanted. Fields left empty do not restrict.
+type Filter struct {
+	Limit   int    // most records returned; 50 if 0, 1,000 at most
+	App     string // as recorded
+	Model   string // as asked or as served, in any spelling of the name
+	Node    string // name or id of the node that served
+	Outcome string // ok, failed ...
+	Since   time.Time
+	Before  time.Time // exclusive
+	// After continues a listing: the request id of the last record of the page
+	// before.
+	After string
+}
+
+// Decisions returns the records that the filter lets through, latest arrival
+// first. A record is visible as soon as Record returned. While the file is out
+// of reach only the most recent records are found, without an error: Health
+// says so.
+func (s *Store) Decisions(ctx context.Context, f Filter) ([]*route.Record, error) {
+	q := query{Filter: f, model: fleet.CanonicalModel(f.Model), limit: pageDefault}
+	if f.Limit > 0 {
+		q.limit = min(f.Limit, pageMax)
+	}
+	// The ring is read before the file: what leaves it in between was there.
+	recent := s.ring.latest()
+	if f.After != "" {
+		last, err := s.Decision(ctx, f.After)
+		if err != nil {
+			return nil, fmt.Errorf("continue after %q: %w", f.After, err)
+		}
+		q.from = last
+	}
+	found := slices.DeleteFunc(slices.Clone(recent), func(r *route.Record) bool { return !q.matches(r) })
+	stored, err := s.stored(ctx, &q)
+	if err != nil {
+		return nil, err
+	}
+	fresh := make(map[string]bool, len(recent))
+	for _, r := range recent {
+		fresh[r.RequestID] = true
+	}
+	for _, r := range stored {
+		if !fresh[r.RequestID] {
+			found = append(found, r)
+		}
+	}
+	slices.SortFunc(found, later)
+	return found[:min(len(found), q.limit)], nil
+}
+
+// Decision returns the record of one request, ErrNotFound if there is none.
+func (s *Store) Decision(ctx context.Context, id string) (*route.Record, error) {
+	for _, r := range s.ring.latest() {
+		if r.RequestID == id {
+			return r, nil
+		}
+	}
+	readers := s.write.readers.Load()
+	if readers == nil {
+		return nil, ErrNotFound
+	}
+	var body string
+	err := readers.QueryRowContext(ctx, `SELECT record FROM decisions JOIN bodies ON seq = body WHERE id = ?`, id).Scan(&body)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, ErrNotFound
+	}
+	if err != nil {
+		return nil, s.readFailed(err)
+	}
+	r, ok := s.decode(body)
+	if !ok {
+		return nil, fmt.Errorf("the record of %s cannot be read back", id)
+	}
+	return r, nil
+}
+
+// query is a filter made ready.
+type query struct {
+	Filter
+	model string        // canonical
+	from  *route.Record // last of the page before, nil = first page
+	limit int
+}
+
+// later orders records: latest arrival first, equal ones by id.
+func later(a, b *route.Record) int {
+	if c := cmp.Compare(b.At.UnixNano(), a.At.UnixNano()); c != 0 {
+		return c
+	}
+	return cmp.Compare(b.RequestID, a.RequestID)
+}
+
+// matches is the filter over a record in memory; where is the same in SQL.
+func (q *query) matches(r *route.Record) bool {
+	chosen, _ := fleet.ParseDeploymentID(r.Chosen)
+	at := r.At.UnixNano()
+	switch {
+	case q.App != "" && q.App != r.App,
+		q.Outcome != "" && q.Outcome != string(r.Outcome),
+		q.Node != "" && q.Node != r.Node && q.Node != chosen.Node,
+		q.Model != "" && q.model != fleet.CanonicalModel(r.RequestedModel) && q.model != fleet.CanonicalModel(chosen.Model),
+		!q.Since.IsZero() && at < q.Since.UnixNano(),
+		!q.Before.IsZero() && at >= q.Before.UnixNano(),
+		q.from != nil && later(r, q.from) <= 0:
+		return false
+	}
+	return true
+}
+
+// where returns the filter as SQL and its arguments.
+func (q *query) where() (string, []any) {
+	var terms []string
+	var args []any
+	add := func(term string, values ...any) {
+		terms = append(terms, term)
+		args = append(args, values...)
+	}
+	if q.App != "" {
+		add(`app = ?`, q.App)
+	}
+	if q.Outcome != "" {
+		add(`outcome = ?`, q.Outcome)
+	}
+	if q.Node != "" {
+		add(`(node = ? OR node_id = ?)`, q.Node, q.Node)
+	}
+	if q.Model != "" {
+		add(`(model = ? OR served = ?)`, q.model, q.model)
+	}
+	if !q.Since.IsZero() {
+		add(`at >= ?`, q.Since.UnixNano())
+	}
+	if !q.Before.IsZero() {
+		add(`at < ?`, q.Before.UnixNano())
+	}
+	if q.from != nil {
+		add(`(at, id) < (?, ?)`, q.from.At.UnixNano(), q.from.RequestID)
+	}
+	if len(terms) == 0 {
+		return "1", nil
+	}
+	return strings.Join(terms, " AND "), args
+}
+
+// stored returns one page from the file.
+func (s *Store) stored(ctx context.Context, q *query) ([]*route.Record, error) {
+	readers := s.write.readers.Load()
+	if readers == nil {
+		return nil, nil
+	}
+	where, args := q.where()
+	rows, err := readers.QueryContext(ctx, `SELECT record FROM decisions JOIN bodies ON seq = body
+		WHERE `+where+` ORDER BY at DESC, id DESC LIMIT ?`, append(args, q.limit)...)
+	if err != nil {
+		return nil, s.readFailed(err)
+	}
+	defer func() { _ = rows.Close() }()
+	var out []*route.Record
+	for rows.Next() {
+		var body string
+		if err := rows.Scan(&body); err != nil {
+			return nil, s.readFailed(err)
+		}
+		if r, ok := s.decode(body); ok {
+			out = append(out, r)
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return nil, s.readFailed(err)
+	}
+	return out, nil
+}
+
+// decode reads a record back; one that cannot be is counted, and left out.
+func (s *Store) decode(body string) (*route.Record, bool) {
+	r := new(route.Record)
+	if err := json.Unmarshal([]byte(body), r); err != nil {
+		s.state.unreadable.Add(1)
+		return nil, false
+	}
+	return r, true
+}
+
+// readFailed wraps an error of a query and has damage looked into by the next
+// write.
+func (s *Store) readFailed(err error) error {
+	if isDamaged(err) {
+		s.suspect.Store(true)
+		s.trouble(err)
+	}
+	if primary(err) == 0 {
+		return err // the caller's context, most likely
+	}
+	return explain(err)
+}

@@ -1,0 +1,223 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"bellwether/engine/route"
+)
+
+// Record hands a finished record over to be written. It never blocks and never
+// fails: when records come faster than the disk takes them, the newest are
+// dropped and counted. The record must not be changed afterwards.
+func (s *Store) Record(r *route.Record) {
+	s.ring.add(r)
+	if s.closed.Load() {
+		s.drop(1, "the store was closed")
+		return
+	}
+	select {
+	case s.queue <- r:
+	default:
+		s.drop(1, tooFast)
+	}
+}
+
+const tooFast = "decisions came faster than they could be written"
+
+// Flush returns when all that was recorded before the call is in the file, or
+// with the reason why it is not. It needs Run.
+func (s *Store) Flush(ctx context.Context) error {
+	reply := make(chan error, 1) // Run never waits for a caller that left
+	select {
+	case s.flush <- reply:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	select {
+	case err := <-reply:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Run writes records and cleans up old ones until ctx ends, then writes what
+// is left and returns. One Run per Store.
+func (s *Store) Run(ctx context.Context) error {
+	s.ran.Lock()
+	defer s.ran.Unlock()
+	l := newLoop(s)
+	defer l.stop()
+	for {
+		select {
+		case <-ctx.Done():
+			_ = l.write(context.WithoutCancel(ctx))
+			return nil
+		case r := <-s.queue:
+			l.onRecord(ctx, r)
+		case reply := <-s.flush:
+			reply <- l.write(ctx)
+		case <-s.nudge:
+			l.onTrouble()
+		case <-l.batch.C:
+			_ = l.write(ctx)
+		case <-l.clean.C:
+			l.onCleanDue(ctx)
+		}
+	}
+}
+
+// loop is Run's own state. Its methods run on Run's goroutine only.
+type loop struct {
+	s       *Store
+	batch   *time.Timer // armed while records wait for their batch, or for a retry
+	armed   bool
+	wait    time.Duration // between tries while the file refuses; 0 = it does not
+	clean   *time.Timer
+	written int64 // bytes since the last clean-up
+}
+
+func newLoop(s *Store) *loop {
+	l := &loop{s: s, batch: time.NewTimer(time.Hour), clean: time.NewTimer(cleanFirst)}
+	l.batch.Stop()
+	return l
+}
+
+func (l *loop) stop() {
+	l.batch.Stop()
+	l.clean.Stop()
+}
+
+func (l *loop) arm(d time.Duration) {
+	l.armed = true
+	l.batch.Reset(d)
+}
+
+func (l *loop) disarm() {
+	l.armed = false
+	l.batch.Stop()
+}
+
+// onRecord takes one record. A batch goes out when it is full or when its
+// oldest record has waited batchWait; not before a retry is due.
+func (l *loop) onRecord(ctx context.Context, r *route.Record) {
+	l.s.accept(r)
+	switch {
+	case l.wait > 0:
+	case len(l.s.backlog.rows) >= batchSize:
+		_ = l.write(ctx)
+	case !l.armed:
+		l.arm(batchWait)
+	}
+}
+
+// onTrouble plans a try after somebody found the file out of reach.
+func (l *loop) onTrouble() {
+	if l.wait == 0 && l.s.cause() != nil {
+		l.wait = retryFirst
+		l.arm(l.wait)
+	}
+}
+
+// write writes all that waits, and plans the next try if the file refuses.
+func (l *loop) write(ctx context.Context) error {
+	l.disarm()
+	n, err := l.s.writeWaiting(ctx)
+	if err != nil {
+		l.wait = min(max(2*l.wait, retryFirst), retryMax)
+		l.arm(l.wait)
+		return err
+	}
+	l.wait = 0
+	if l.written += n; l.written > l.s.limits.Load().bytes/64 {
+		l.clean.Reset(0)
+	}
+	return nil
+}
+
+// backlog is the encoded records that the file has not taken yet, oldest first.
+type backlog struct {
+	rows   []row
+	weight int // bytes of their bodies
+}
+
+// accept encodes a record into the backlog. When the file refuses for long,
+// the oldest give way to the newest.
+func (s *Store) accept(r *route.Record) {
+	line, err := encode(r)
+	if err != nil {
+		s.drop(1, "a record could not be encoded: "+err.Error())
+		return
+	}
+	b := &s.backlog
+	b.rows = append(b.rows, line)
+	b.weight += len(line.body)
+	gone := 0
+	for b.weight > backlogMax {
+		b.weight -= len(b.rows[gone].body)
+		gone++
+	}
+	if gone > 0 {
+		b.remove(gone)
+		s.drop(gone, s.whyNotWritten())
+	}
+	s.state.backlog.Store(int64(len(b.rows)))
+}
+
+// remove forgets the n oldest rows, whose weight is already accounted for.
+func (b *backlog) remove(n int) {
+	clear(b.rows[:n]) // lets their bodies go at once
+	b.rows = b.rows[n:]
+	if len(b.rows) == 0 {
+		b.rows = nil
+	}
+}
+
+func (s *Store) whyNotWritten() string {
+	if c := s.cause(); c != nil {
+		return c.Reason
+	}
+	return tooFast
+}
+
+// writeWaiting writes the queue and the backlog, batch by batch, and returns
+// the bytes written. With nothing to write it still tries to reach a file that
+// was out of reach. The caller holds ran.
+func (s *Store) writeWaiting(ctx context.Context) (written int64, err error) {
+	for range len(s.queue) { // what comes in meanwhile is the next call's
+		s.accept(<-s.queue)
+	}
+	b := &s.backlog
+	for {
+		batch := b.rows[:min(len(b.rows), batchSize)]
+		if len(batch) == 0 && s.cause() == nil {
+			return written, nil
+		}
+		if err := s.put(ctx, batch); err != nil {
+			s.trouble(err)
+			return written, err
+		}
+		s.recovered()
+		for _, r := range batch {
+			b.weight -= len(r.body)
+			written += int64(len(r.body))
+		}
+		s.state.written.Add(uint64(len(batch)))
+		b.remove(len(batch))
+		s.state.backlog.Store(int64(len(b.rows)))
+	}
+}
+
+// put writes one batch in one transaction. An empty one finds out whether the
+// file takes writes.
+func (s *Store) put(ctx context.Context, batch []row) error {
+	s.write.mu.Lock()
+	defer s.write.mu.Unlock()
+	return s.writing(ctx, func() error {
+		if len(batch) == 0 {
+			return s.putState(ctx, stateTried, nil)
+		}
+		return s.write.insert.rows(ctx, s.write.db, batch)
+	})
+}

@@ -1,0 +1,126 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"maps"
+	"slices"
+)
+
+// Names of the node's state.
+const (
+	stateLedger   = "ledger"
+	stateEvidence = "evidence"
+	stateTried    = "tried" // written to find out whether the file takes writes
+)
+
+// LoadLedger returns what SaveLedger saved last, nil if nothing was.
+func (s *Store) LoadLedger() ([]byte, error) { return s.load(stateLedger) }
+
+// SaveLedger stores the agent's memory ledger. When it returns without error
+// the ledger is in the file and outlives the process being killed. With an
+// error it is kept in memory, returned by LoadLedger, and written as soon as
+// the file takes it.
+func (s *Store) SaveLedger(b []byte) error { return s.save(stateLedger, b) }
+
+// LoadEvidence returns what SaveEvidence saved last, nil if nothing was.
+func (s *Store) LoadEvidence() ([]byte, error) { return s.load(stateEvidence) }
+
+// SaveEvidence stores what was learned of the deployments, as SaveLedger does.
+func (s *Store) SaveEvidence(b []byte) error { return s.save(stateEvidence, b) }
+
+func (s *Store) load(name string) ([]byte, error) {
+	s.write.mu.Lock()
+	defer s.write.mu.Unlock()
+	if kept, ok := s.write.kept[name]; ok {
+		return slices.Clone(kept), nil
+	}
+	if err := s.present(context.Background()); err != nil {
+		s.trouble(err)
+		return nil, explain(err)
+	}
+	var value []byte
+	err := s.write.db.QueryRow(`SELECT value FROM state WHERE name = ?`, name).Scan(&value)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, explain(err)
+	}
+	return value, nil
+}
+
+func (s *Store) save(name string, value []byte) error {
+	s.write.mu.Lock()
+	defer s.write.mu.Unlock()
+	if s.write.kept == nil {
+		s.write.kept = map[string][]byte{}
+	}
+	s.write.kept[name] = slices.Clone(value)
+	if err := s.writing(context.Background(), func() error { return nil }); err != nil {
+		s.trouble(err)
+		return explain(err)
+	}
+	s.recovered()
+	return nil
+}
+
+func (s *Store) putState(ctx context.Context, name string, value []byte) error {
+	if value == nil {
+		value = []byte{}
+	}
+	_, err := s.write.db.ExecContext(ctx, `INSERT OR REPLACE INTO state (name, at, value) VALUES (?, ?, ?)`, name, s.now().UnixNano(), value)
+	return err
+}
+
+// writeKept writes the state that the file refused before. The caller holds
+// write.mu.
+func (s *Store) writeKept(ctx context.Context) error {
+	for _, name := range slices.Sorted(maps.Keys(s.write.kept)) {
+		if err := s.putState(ctx, name, s.write.kept[name]); err != nil {
+			return err
+		}
+		delete(s.write.kept, name)
+	}
+	return nil
+}
+
+// Setting returns a value kept at run time; ok is false if there is none.
+func (s *Store) Setting(key string) (value string, ok bool, err error) {
+	s.write.mu.Lock()
+	defer s.write.mu.Unlock()
+	if err := s.present(context.Background()); err != nil {
+		s.trouble(err)
+		return "", false, explain(err)
+	}
+	err = s.write.db.QueryRow(`SELECT value FROM settings WHERE key = ?`, key).Scan(&value)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", false, nil
+	}
+	if err != nil {
+		return "", false, explain(err)
+	}
+	return value, true, nil
+}
+
+// SetSetting keeps a value under a key; it is in the file when SetSetting
+// returns without error. An empty value forgets the key.
+func (s *Store) SetSetting(key, value string) error {
+	s.write.mu.Lock()
+	defer s.write.mu.Unlock()
+	err := s.writing(context.Background(), func() error {
+		if value == "" {
+			_, err := s.write.db.Exec(`DELETE FROM settings WHERE key = ?`, key)
+			return err
+		}
+		_, err := s.write.db.Exec(`INSERT OR REPLACE INTO settings (key, at, value) VALUES (?, ?, ?)`, key, s.now().UnixNano(), value)
+		return err
+	})
+	if err != nil {
+		s.trouble(err)
+		return explain(err)
+	}
+	s.recovered()
+	return nil
+}
