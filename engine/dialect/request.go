@@ -51,7 +51,9 @@ const (
 type Request struct {
 	Protocol Protocol
 	Model    string // as the client spelled it
-	Stream   bool
+	// Fallbacks are the body's fallback_models: names to try after Model, in order.
+	Fallbacks []string
+	Stream    bool
 
 	Messages []Message // conversations
 	Prompt   *Prompt   // completions, generate
@@ -99,6 +101,8 @@ type Request struct {
 	// pass-through and for fields not read above. They alias Body.
 	Members []Member
 	Body    []byte // decoded (decompressed) body
+
+	allowedTools []string // names of tool_choice's allowed_tools, until parsing has narrowed Tools by it
 
 	Dropped []string // what parsing left out or changed, in words, for the record's edits
 }
@@ -215,13 +219,15 @@ type Sampling struct {
 
 // Prompt is the input of a raw completion.
 type Prompt struct {
-	Text    Text
-	Suffix  Text // fill in the middle
-	System  Text // generate only
-	Raw     bool // generate: no template
-	Images  []Part
-	Context Raw // generate: the old context array
-	Echo    bool
+	Text   Text
+	Suffix Text // fill in the middle
+	System Text // generate only
+	// Template overrides the model's own; generate only.
+	Template Text
+	Raw      bool // generate: no template
+	Images   []Part
+	Context  Raw // generate: the old context array
+	Echo     bool
 }
 
 // Embed is the input of an embeddings request.
@@ -330,6 +336,9 @@ type Reply struct {
 	Logprobs Raw
 	Context  Raw
 	Vectors  [][]float32
+	// Native is the runtime's whole answer, when it came in one frame that may
+	// be passed on (see Chunk.Native); nil otherwise.
+	Native []byte
 }
 
 // Identity is what names an answer towards its client. Made once per answer.
@@ -339,6 +348,9 @@ type Identity struct {
 	Created time.Time
 	// ToolCallID mints the id of the answer's n-th tool call (from 0).
 	ToolCallID func(n int) string
+	// Now stamps the lines of Ollama's stream and measures their total time; nil
+	// = every line says Created and unknown times stay out.
+	Now func() time.Time
 	// InputEstimate is our count of the prompt's tokens, for message_start.
 	InputEstimate int
 }
