@@ -1,0 +1,5 @@
+package dialect
+
+func parseResponses(*Request) *fault {
+	return &fault{what: "the Responses protocol is not read yet", status: 501}
+}
