@@ -67,7 +67,7 @@ func (l *Ledger) addsNothing(c Candidate) bool {
 	}
 	for _, s := range c.Need.Shares {
 		own, in := e.counted(s.Pool)
-		if !in || s.Bytes.V > own.V {
+		if !in || s.Bytes.V > own.V || l.opts.RejectUnknown && !own.Known {
 			return false
 		}
 	}
