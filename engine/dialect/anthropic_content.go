@@ -1,10 +1,5 @@
 package dialect
 
-import (
-	"bytes"
-	"strings"
-)
-
 // billingHeader begins a system block of Claude Code that changes with every
 // version and session. In front of all else it would defeat every runtime's
 // prefix cache, and no model has a use for it.
@@ -201,6 +196,7 @@ func (t *turn) parts(kind string, v Raw) ([]Part, *fault) {
 
 // imageSource reads where an image is: in the request, or at an address.
 func imageSource(v Raw) (Part, *fault) {
+	var url Text
 	p := Part{Kind: PartImage}
 	f := fields(v, func(m Member) *fault {
 		switch m.Name {
@@ -209,21 +205,19 @@ func imageSource(v Raw) (Part, *fault) {
 		case "data":
 			return m.data(&p.Data)
 		case "url":
-			return m.str(&p.URL)
+			return m.text(&url)
 		}
 		return nil
 	})
 	switch {
 	case f != nil:
 		return p, f
-	case strings.HasPrefix(p.URL, "data:"):
-		mime, data, ok := strings.Cut(strings.TrimPrefix(p.URL, "data:"), ";base64,")
-		if !ok {
-			return p, (&fault{what: "expected a base64 data URL"}).in("url")
-		}
-		p.MIME, p.Data, p.URL = mime, []byte(data), ""
-	case p.URL == "" && len(p.Data) == 0:
-		return p, &fault{what: "the image has neither data nor url", remedy: "Send it as base64; files of the vendor's store are not here."}
+	case !url.Empty():
+		return imagePart(Raw(url))
+	case len(p.Data) == 0:
+		return p, &fault{what: "the image has neither data nor url", remedy: "Send it in base64; files of the vendor's store are not here."}
+	case p.MIME == "":
+		p.MIME = sniff(p.Data)
 	}
 	return p, nil
 }
@@ -231,14 +225,9 @@ func imageSource(v Raw) (Part, *fault) {
 // data reads base64 as sent. It aliases the body unless it was escaped.
 func (m Member) data(into *[]byte) *fault {
 	var t Text
-	if f := m.text(&t); f != nil || t == nil {
-		return f
-	}
-	*into = t.inner()
-	if bytes.IndexByte(*into, '\\') >= 0 {
-		*into = []byte(t.String())
-	}
-	return nil
+	f := m.text(&t)
+	*into = plainBytes(t)
+	return f
 }
 
 // document reads a document. Text becomes text; a PDF is kept as a file, which
@@ -381,8 +370,7 @@ func (t *turn) toolUse(v Raw) *fault {
 	return f
 }
 
-// toolResult reads the result of a call, with the name of the tool where an
-// earlier turn says it.
+// toolResult reads the result of a call.
 func (t *turn) toolResult(v Raw) *fault {
 	res := Message{Role: RoleTool}
 	f := fields(v, func(m Member) (f *fault) {
@@ -397,22 +385,8 @@ func (t *turn) toolResult(v Raw) *fault {
 		}
 		return f
 	})
-	res.ToolName = t.r.calledName(res.ToolCallID)
 	t.results = append(t.results, res)
 	return f
-}
-
-// calledName returns the name of the tool that an earlier call with the id
-// named, "" where none did. The latest wins: some clients repeat ids.
-func (r *Request) calledName(id string) string {
-	for i := len(r.Messages) - 1; i >= 0; i-- {
-		for _, c := range r.Messages[i].ToolCalls {
-			if c.ID == id {
-				return c.Name
-			}
-		}
-	}
-	return ""
 }
 
 // thinking reads the model's own reasoning, handed back. Local models sign

@@ -20,7 +20,12 @@ func parseAnthropic(r *Request) *fault {
 	if f := (Member{"system", r.Member("system")}).system(r); f != nil {
 		return f
 	}
-	return (Member{"messages", r.Member("messages")}).each(r.anthropicMessage)
+	if f := (Member{"messages", r.Member("messages")}).each(r.anthropicMessage); f != nil {
+		return f
+	}
+	r.nameToolResults()
+	r.dropUnusedTools()
+	return nil
 }
 
 // readAnthropic reads one top-level member, but for the conversation.

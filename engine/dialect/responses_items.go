@@ -1,0 +1,292 @@
+package dialect
+
+// readInput lists the input's items: those of an array, or one user message.
+func (r *Request) readInput() *fault {
+	v := r.Member("input")
+	switch v.Kind() {
+	case 'n', 0xff:
+		if r.PreviousResponse == "" && r.Instructions.Empty() {
+			return &fault{what: "an input is required"}
+		}
+	case '"':
+		item := append([]byte(`{"type":"message","role":"user","content":`), v...)
+		r.Items = []Raw{append(item, '}')}
+	case '[':
+		for i, item := range Elements(v) {
+			if item.Kind() != '{' {
+				return wrong("an object", item).at(i)
+			}
+			if id := referenceID(item); id != "" {
+				r.ItemRefs = append(r.ItemRefs, id)
+			}
+			r.Items = append(r.Items, item)
+		}
+	default:
+		return wrong("a string or an array of items", v)
+	}
+	return nil
+}
+
+// referenceID returns the id that an item_reference names, "" for other
+// items. The type may be left out.
+func referenceID(item Raw) string {
+	switch kind := item.Get("type"); {
+	case Text(kind).Is("item_reference"):
+	case kind.None() && item.Get("role").None() && item.Get("content").None() && item.Get("call_id").None() && item.Get("summary").None():
+	default:
+		return ""
+	}
+	return textMember(item, "id")
+}
+
+// readItems turns the items into messages.
+//
+//  1. Calls that follow each other, and the text before them, are one assistant
+//     turn; so is text behind calls that are not answered yet. Tool results
+//     must stand right behind the turn that asked for them.
+//  2. Reasoning belongs to the assistant turn that follows.
+//  3. Kinds we do not know are left out with a note. Refusing them would end a
+//     conversation that began elsewhere.
+func (r *Request) readItems() *fault {
+	var thinking []Text
+	for i, item := range r.Items {
+		if f := r.readItem(item, &thinking); f != nil {
+			return f.at(i)
+		}
+	}
+	if len(thinking) > 0 {
+		r.drop("reasoning that no answer follows")
+	}
+	return nil
+}
+
+func (r *Request) readItem(item Raw, thinking *[]Text) *fault {
+	kind := itemKind(item)
+	switch kind {
+	case "message":
+		return r.messageItem(item, thinking)
+	case "function_call", "custom_tool_call":
+		c, f := r.callItem(kind, item)
+		m := r.assistantTurn(thinking)
+		m.ToolCalls = append(m.ToolCalls, c)
+		return f
+	case "function_call_output", "custom_tool_call_output":
+		return r.outputItem(item)
+	case "reasoning":
+		t, f := r.reasoningItem(item)
+		if !t.Empty() {
+			*thinking = append(*thinking, t)
+		}
+		return f
+	case "item_reference":
+		return nil // counted in ItemRefs
+	case "":
+		return &fault{what: "an item needs a type, or a role"}
+	}
+	r.drop("an input item of type " + kind)
+	return nil
+}
+
+// itemKind returns an item's type; one without is what its members make it.
+func itemKind(item Raw) string {
+	if kind := textMember(item, "type"); kind != "" {
+		return kind
+	}
+	has := func(name string) bool { return !item.Get(name).None() }
+	switch {
+	case has("role"):
+		return "message"
+	case has("call_id") && has("output"):
+		return "function_call_output"
+	case has("call_id") && has("arguments"):
+		return "function_call"
+	case has("summary"):
+		return "reasoning"
+	case has("id") && !has("content"):
+		return "item_reference"
+	}
+	return ""
+}
+
+// assistantTurn returns the assistant message that a call belongs to: the last
+// one, or a new one. Pending reasoning goes to it.
+func (r *Request) assistantTurn(thinking *[]Text) *Message {
+	if last := r.lastMessage(); last == nil || last.Role != RoleAssistant {
+		r.Messages = append(r.Messages, Message{Role: RoleAssistant})
+	}
+	m := r.lastMessage()
+	m.think(thinking)
+	return m
+}
+
+func (r *Request) lastMessage() *Message {
+	if len(r.Messages) == 0 {
+		return nil
+	}
+	return &r.Messages[len(r.Messages)-1]
+}
+
+// think adds pending reasoning to an assistant turn.
+func (m *Message) think(pending *[]Text) {
+	if len(*pending) == 0 {
+		return
+	}
+	all := *pending
+	if m.Thinking != nil {
+		all = append([]Text{m.Thinking}, all...)
+	}
+	m.Thinking = Join("\n\n", all...)
+	*pending = nil
+}
+
+func (r *Request) messageItem(item Raw, thinking *[]Text) *fault {
+	var role string
+	var parts []Part
+	f := fields(item, func(m Member) (f *fault) {
+		switch m.Name {
+		case "role":
+			f = m.str(&role)
+		case "content":
+			parts, f = r.itemContent(m.Value)
+			f = f.in(m.Name)
+		}
+		return f
+	})
+	if f != nil {
+		return f
+	}
+	msg := Message{Parts: parts}
+	if f := msg.setRole(role); f != nil {
+		return f.in("role")
+	}
+	if msg.Role != RoleAssistant {
+		if len(*thinking) > 0 {
+			*thinking = nil
+			r.drop("reasoning that no answer follows")
+		}
+		r.Messages = append(r.Messages, msg)
+		return nil
+	}
+	if last := r.lastMessage(); last != nil && last.Role == RoleAssistant && len(last.ToolCalls) > 0 {
+		last.Parts = append(last.Parts, parts...)
+		last.think(thinking)
+		return nil
+	}
+	msg.think(thinking)
+	r.Messages = append(r.Messages, msg)
+	return nil
+}
+
+// itemContent reads the content of a message, or the output of a tool: a
+// string or parts. Files are kept, and noted since no runtime here reads them.
+func (r *Request) itemContent(v Raw) ([]Part, *fault) {
+	parts, f := r.content(v)
+	for i := range parts {
+		if parts[i].Kind == PartFile {
+			r.drop("a file, which local models do not read")
+		}
+	}
+	return parts, f
+}
+
+// callItem reads an earlier call, under the name that the model knows.
+func (r *Request) callItem(kind string, item Raw) (ToolCall, *fault) {
+	c := ToolCall{Arguments: Raw("{}")}
+	var ns, id string
+	f := fields(item, func(m Member) *fault {
+		switch m.Name {
+		case "call_id":
+			return m.str(&c.ID)
+		case "id":
+			return m.str(&id)
+		case "name":
+			return m.str(&c.Name)
+		case "namespace":
+			return m.str(&ns)
+		case "arguments":
+			var mended bool
+			c.Arguments, mended = arguments(m.Value)
+			if mended {
+				r.drop("arguments of an earlier call were no JSON object: passed on as _raw")
+			}
+		case "input":
+			if kind == "custom_tool_call" {
+				var in Text
+				f := m.text(&in)
+				c.Arguments = append(AppendText([]byte(`{"input":`), in), '}')
+				return f
+			}
+		}
+		return nil
+	})
+	if f == nil && c.Name == "" {
+		f = (&fault{what: "a call needs the tool's name"}).in("name")
+	}
+	if c.ID == "" {
+		c.ID = id
+	}
+	if ns != "" {
+		c.Name = ns + "." + c.Name
+	}
+	return c, f
+}
+
+// outputItem reads a tool's result.
+func (r *Request) outputItem(item Raw) *fault {
+	res := Message{Role: RoleTool}
+	f := fields(item, func(m Member) (f *fault) {
+		switch m.Name {
+		case "call_id":
+			return m.str(&res.ToolCallID)
+		case "output":
+			if m.Value.Kind() == '{' { // some clients send what the tool returned
+				res.Parts = []Part{{Text: Quote(string(m.Value))}}
+				return nil
+			}
+			res.Parts, f = r.itemContent(m.Value)
+			return f.in(m.Name)
+		}
+		return nil
+	})
+	if f == nil && res.ToolCallID == "" {
+		f = (&fault{what: "a result needs the id of its call"}).in("call_id")
+	}
+	r.Messages = append(r.Messages, res)
+	return f
+}
+
+// reasoningItem reads reasoning handed back: its content, else its summary,
+// else what we ourselves put into encrypted_content.
+func (r *Request) reasoningItem(item Raw) (Text, *fault) {
+	for _, name := range []string{"content", "summary"} {
+		var texts []Text
+		f := (Member{name, item.Get(name)}).each(func(_ int, v Raw) *fault {
+			return fields(v, func(m Member) *fault {
+				if m.Name != "text" {
+					return nil
+				}
+				var t Text
+				f := m.text(&t)
+				texts = append(texts, heading(t)...)
+				return f
+			})
+		})
+		if f != nil {
+			return nil, f
+		}
+		if len(texts) > 0 {
+			return Join("\n\n", texts...), nil
+		}
+	}
+	sealed := Text(nil)
+	if v := item.Get("encrypted_content"); v.Kind() == '"' {
+		sealed = Text(v)
+	}
+	switch {
+	case sealed.HasPrefix(ownReasoning):
+		return append(Text(`"`), sealed[1+len(ownReasoning):]...), nil
+	case !sealed.Empty():
+		r.drop("reasoning that only its vendor can read")
+	}
+	return nil, nil
+}
