@@ -213,14 +213,18 @@ type Deployment struct {
 	Digest string       `json:"digest,omitempty"` // of the weights and template, where the runtime reports one
 	Kind   string       `json:"kind"`             // runtime kind: ollama, llama-server
 
-	Family         string  `json:"family,omitempty"`
-	Quantization   string  `json:"quantization,omitempty"`
-	Parameters     float64 `json:"parameters,omitempty"`      // count, e.g. 8.2e9
-	ActiveParams   float64 `json:"active_params,omitempty"`   // count used per token (MoE), 0 = all
-	WeightsBytes   int64   `json:"weights_bytes,omitempty"`   // size on disk
-	KVBytesToken   int64   `json:"kv_bytes_token,omitempty"`  // KV cache bytes one token of context costs
-	MaxContext     int     `json:"max_context,omitempty"`     // largest context window that can be set, tokens
-	EmbeddingWidth int     `json:"embedding_width,omitempty"` // dimensions of its vectors or hidden state
+	Family         string   `json:"family,omitempty"`
+	Families       []string `json:"families,omitempty"`       // as the runtime lists them
+	Format         string   `json:"format,omitempty"`         // of the weights: gguf, safetensors
+	ParentModel    string   `json:"parent_model,omitempty"`   // it was made from, as the runtime says
+	ParameterSize  string   `json:"parameter_size,omitempty"` // as the runtime writes it: 8.2B
+	Quantization   string   `json:"quantization,omitempty"`
+	Parameters     float64  `json:"parameters,omitempty"`      // count, e.g. 8.2e9
+	ActiveParams   float64  `json:"active_params,omitempty"`   // count used per token (MoE), 0 = all
+	WeightsBytes   int64    `json:"weights_bytes,omitempty"`   // size on disk
+	KVBytesToken   int64    `json:"kv_bytes_token,omitempty"`  // KV cache bytes one token of context costs
+	MaxContext     int      `json:"max_context,omitempty"`     // largest context window that can be set, tokens
+	EmbeddingWidth int      `json:"embedding_width,omitempty"` // dimensions of its vectors or hidden state
 
 	Residency     Residency `json:"residency"`
 	ResidentBytes int64     `json:"resident_bytes,omitempty"` // measured while loaded, else as last measured

@@ -10,29 +10,24 @@ import "time"
 //  1. Its own tick came late: reports may lie unread. In doubt for as long as
 //     it takes a node to become late.
 //  2. All (of two or more) fell silent within the same few seconds: in doubt
-//     for as long as it takes a node to be offline, then it believes it.
+//     while that lasts, but no longer than it takes a node to be offline.
 type doubt struct {
-	until    time.Time
-	together bool // rule 2 has been used for the silence under way
+	until       time.Time // of rule 1
+	silentSince time.Time // of rule 2; zero = not all are silent
 }
 
 // of returns whether the registry is in doubt at now. The caller holds the mutex.
 func (d *doubt) of(r *Registry, nodes []Node, now time.Time) bool {
 	if gap := now.Sub(r.lastTick); !r.lastTick.IsZero() && gap > r.late/3 { // 1
-		d.raise(now.Add(r.late))
+		d.until = now.Add(r.late)
 	}
-	silent := silentTogether(nodes, now, r)
-	if silent && !d.together { // 2
-		d.raise(now.Add(r.offline))
+	switch silent := silentTogether(nodes, now, r); { // 2
+	case !silent:
+		d.silentSince = time.Time{}
+	case d.silentSince.IsZero():
+		d.silentSince = now
 	}
-	d.together = silent
-	return now.Before(d.until)
-}
-
-func (d *doubt) raise(until time.Time) {
-	if until.After(d.until) {
-		d.until = until
-	}
+	return now.Before(d.until) || !d.silentSince.IsZero() && now.Sub(d.silentSince) < r.offline
 }
 
 // silentTogether reports whether every node that should report has stopped,

@@ -71,6 +71,16 @@ type Completed struct {
 	Input      int           `json:"input,omitempty"`   // tokens, as the runtime counted
 	Output     int           `json:"output,omitempty"`
 	Cached     int           `json:"cached,omitempty"`
+	// What evidence learns from beside: our own count of the prompt before, the
+	// request's task, the runtime's own measurements. Counts below 0 and zero
+	// durations are unknown.
+	Reasoning int           `json:"reasoning,omitempty"`
+	Estimate  int           `json:"estimate,omitempty"`
+	Task      string        `json:"task,omitempty"`
+	Truncated bool          `json:"truncated,omitempty"` // cut by its output limit
+	Load      time.Duration `json:"load,omitempty"`      // part of TTFT spent loading
+	Prefill   time.Duration `json:"prefill,omitempty"`
+	Decode    time.Duration `json:"decode,omitempty"`
 	Validated  bool          `json:"validated"` // a complete, well-formed completion
 	// Retry is set when the gateway will ask again for the same request with
 	// this deployment excluded.
