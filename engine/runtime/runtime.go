@@ -46,6 +46,9 @@ type Identity struct {
 type Inventory struct {
 	Version     string
 	Deployments []fleet.Deployment
+	// MaxLoaded is the most models the runtime says it keeps at once, 0 = it
+	// does not say.
+	MaxLoaded int
 	// StartedAt is when the observation began: only memory assumed before that
 	// is settled by it.
 	StartedAt time.Time

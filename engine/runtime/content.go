@@ -1,0 +1,125 @@
+package runtime
+
+import (
+	"strings"
+
+	"bellwether/engine/dialect"
+	"bellwether/engine/fleet"
+)
+
+// What both adapters need to know of a request before they write it.
+
+// outputLimit is the output limit to send, 0 = none, and whether the client's
+// was lowered.
+func outputLimit(c *Call) (limit int, clamped bool) {
+	if m := c.Request.MaxOutput; m != nil && *m > 0 {
+		limit = *m
+	}
+	if c.Output > 0 && (limit == 0 || limit > c.Output) {
+		return c.Output, limit > 0
+	}
+	return limit, false
+}
+
+// contentText joins a message's texts; a line break stands where one part ended.
+// A failed tool result says so in words: runtimes have no field for it.
+func contentText(m *dialect.Message) dialect.Text {
+	var only dialect.Text
+	var joined dialect.TextBuilder
+	n := 0
+	if m.IsError {
+		joined.AddString("Error: ")
+	}
+	for i := range m.Parts {
+		p := &m.Parts[i]
+		if p.Kind != dialect.PartText || p.Text == nil {
+			continue
+		}
+		if n > 0 {
+			joined.AddString("\n")
+		}
+		joined.Add(p.Text)
+		only = p.Text
+		n++
+	}
+	if n == 1 && !m.IsError {
+		return only
+	}
+	return joined.Text()
+}
+
+// checkParts refuses what no runtime is given and notes what is left out.
+func checkParts(r *dialect.Request, edits *[]string) error {
+	files := 0
+	for i := range r.Messages {
+		for j := range r.Messages[i].Parts {
+			p := &r.Messages[i].Parts[j]
+			if p.Kind == dialect.PartFile {
+				files++
+			}
+			if p.Kind == dialect.PartImage && len(p.Data) == 0 && p.URL != "" {
+				return &fleet.Failure{Class: fleet.FailStatus, Status: 400, Code: "remote_image", Caller: true,
+					Message: "images by URL are not fetched; send the image itself as base64"}
+			}
+		}
+	}
+	if files > 0 {
+		*edits = append(*edits, "files left out: runtimes take none")
+	}
+	return nil
+}
+
+// toolNameOf finds the tool a result answers: named in the result, else by the
+// id of the call, looked for backwards.
+func toolNameOf(messages []dialect.Message, at int) string {
+	m := &messages[at]
+	if m.ToolName != "" || m.ToolCallID == "" {
+		return m.ToolName
+	}
+	for i := at - 1; i >= 0; i-- {
+		for _, call := range messages[i].ToolCalls {
+			if call.ID == m.ToolCallID {
+				return call.Name
+			}
+		}
+	}
+	return ""
+}
+
+// arguments of a call as an object: "" and null are none.
+func arguments(v dialect.Raw) dialect.Raw {
+	if v.None() || v.Kind() == '"' && dialect.Text(v).Empty() {
+		return dialect.Raw("{}")
+	}
+	return v
+}
+
+// thinkLevel reduces the many words for effort to those runtimes know.
+func thinkLevel(t dialect.Think) string {
+	switch strings.ToLower(t.Level) {
+	case "minimal", "low":
+		return "low"
+	case "medium":
+		return "medium"
+	case "high":
+		return "high"
+	case "xhigh", "ultra", "max":
+		return "max"
+	}
+	return ""
+}
+
+// thinkOn reports what the client wants of the reasoning channel; set is false
+// when the model's own default holds.
+func thinkOn(t dialect.Think) (on, set bool) {
+	if strings.EqualFold(t.Level, "none") {
+		return false, true
+	}
+	if t.Level != "" || t.Budget > 0 {
+		return t.On || !t.Set, true
+	}
+	return t.On, t.Set
+}
+
+// bodySize guesses the size of a rendered body, so that it is written in one go.
+func bodySize(r *dialect.Request) int { return len(r.Body) + len(r.Body)/8 + 1024 }

@@ -1,0 +1,237 @@
+package runtime
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"time"
+
+	"bellwether/engine/dialect"
+)
+
+// Do sends a request to Ollama. Nothing comes back, not even headers, before
+// the first token: Do waits as long as queue, load and prompt take.
+func (o *Ollama) Do(ctx context.Context, c Call) (dialect.Stream, []string, error) {
+	p, err := planOllama(&c)
+	if err != nil {
+		return nil, nil, err
+	}
+	x, err := o.remote.open(ctx, request{method: http.MethodPost, path: p.path, body: p.body}, o.target.Drain)
+	if err != nil {
+		return nil, p.edits, err
+	}
+	if x.Status != http.StatusOK {
+		return nil, p.edits, x.statusFailure()
+	}
+	s := &ollamaStream{plan: p}
+	s.x, s.lines.r = x, x
+	return s, p.edits, nil
+}
+
+// ollamaStream reads NDJSON, or the one JSON object of a non-streamed answer.
+type ollamaStream struct {
+	answer
+	lines   lineReader
+	plan    *ollamaPlan
+	chunk   dialect.Chunk
+	usage   dialect.Usage
+	timings dialect.Timings
+	held    dialect.TextBuilder // callAny: the text so far
+}
+
+// Buffered reports whether a whole further line is here.
+func (s *ollamaStream) Buffered() bool { return s.lines.buffered() }
+
+// Next reads one line.
+func (s *ollamaStream) Next() (*dialect.Chunk, error) {
+	if err := s.over(); err != nil {
+		return nil, err
+	}
+	for {
+		line, err := s.lines.next()
+		if err != nil {
+			return nil, s.broken(err)
+		}
+		if len(line) == 0 {
+			continue
+		}
+		line, ok := frame(line)
+		if !ok {
+			return nil, s.malformed("the runtime sent a line that is no JSON object")
+		}
+		return s.read(line)
+	}
+}
+
+// read turns one line into a chunk.
+func (s *ollamaStream) read(line dialect.Raw) (*dialect.Chunk, error) {
+	c := &s.chunk
+	*c = dialect.Chunk{}
+	if s.plan.native {
+		c.Native = line
+	}
+	known, done := false, false
+	var reason dialect.Text
+	s.usage, s.timings = dialect.NoUsage, dialect.Timings{}
+	for m := range dialect.Members(line) {
+		v := m.Value
+		switch m.Name {
+		case "error":
+			if !v.None() {
+				return nil, s.said(v)
+			}
+		case "message":
+			known = known || v.Kind() == '{'
+			s.message(c, v)
+		case "response":
+			known = true
+			c.Text = textOf(v)
+		case "thinking":
+			c.Thinking = textOf(v)
+		case "embeddings":
+			for _, e := range dialect.Elements(v) {
+				f, ok := vector(e)
+				if !ok {
+					return nil, s.malformed("the runtime sent a vector with something that is no number")
+				}
+				c.Vectors = append(c.Vectors, f)
+			}
+			known, done = v.Kind() == '[', v.Kind() == '['
+		case "embedding":
+			f, ok := vector(v)
+			if !ok {
+				return nil, s.malformed("the runtime sent a vector with something that is no number")
+			}
+			c.Vectors = append(c.Vectors, f)
+			known, done = true, true
+		case "done":
+			done = done || v.Kind() == 't'
+		case "done_reason":
+			reason = textOf(v)
+		case "logprobs":
+			c.Logprobs = openAILogprobs(v)
+		case "context":
+			c.Context = v
+		case "model":
+			if done || s.plan.native && c.Model == "" {
+				c.Model = dialect.Text(v).String()
+			}
+		default:
+			s.number(m.Name, v)
+		}
+	}
+	if !known && !done {
+		return nil, s.malformed("the runtime sent a line that is no part of a completion")
+	}
+	s.constrained(c, done)
+	s.text = s.text || !c.Text.Empty()
+	s.thought = s.thought || !c.Thinking.Empty()
+	if done {
+		s.end(c, reason)
+	}
+	return c, nil
+}
+
+// number reads the counts of the last line.
+func (s *ollamaStream) number(name string, v dialect.Raw) {
+	switch name {
+	case "prompt_eval_count":
+		s.usage.Input = count(v)
+	case "eval_count":
+		s.usage.Output = count(v)
+	case "total_duration":
+		s.timings.Total = nanos(v)
+	case "load_duration":
+		s.timings.Load = nanos(v)
+	case "prompt_eval_duration":
+		s.timings.Prefill = nanos(v)
+	case "eval_duration":
+		s.timings.Decode = nanos(v)
+	}
+}
+
+func nanos(v dialect.Raw) time.Duration {
+	n, _ := strconv.ParseInt(string(v), 10, 64)
+	return time.Duration(n)
+}
+
+func textOf(v dialect.Raw) dialect.Text {
+	if v.Kind() != '"' {
+		return nil
+	}
+	return dialect.Text(v)
+}
+
+// message reads a chat line's message. Each call comes whole; they are counted
+// here, since older versions give every one the index 0.
+func (s *ollamaStream) message(c *dialect.Chunk, v dialect.Raw) {
+	for m := range dialect.Members(v) {
+		switch m.Name {
+		case "content":
+			c.Text = textOf(m.Value)
+		case "thinking":
+			c.Thinking = textOf(m.Value)
+		case "tool_calls":
+			for _, call := range dialect.Elements(m.Value) {
+				f := call.Get("function")
+				c.Tools = append(c.Tools, dialect.ToolDelta{
+					Index:     s.calls,
+					ID:        dialect.Text(call.Get("id")).String(),
+					Name:      dialect.Text(f.Get("name")).String(),
+					Arguments: string(arguments(f.Get("arguments"))),
+				})
+				s.calls++
+			}
+		}
+	}
+}
+
+// constrained turns text that was held to a call back into the call.
+func (s *ollamaStream) constrained(c *dialect.Chunk, done bool) {
+	switch {
+	case s.plan.callName != "":
+		if c.Text.Empty() {
+			return
+		}
+		delta := dialect.ToolDelta{Arguments: c.Text.String()}
+		if s.calls == 0 {
+			delta.Name = s.plan.callName
+			s.calls = 1
+		}
+		c.Tools = append(c.Tools, delta)
+		c.Text = nil
+	case s.plan.callAny:
+		s.held.Add(c.Text)
+		c.Text = nil
+		if !done || s.held.Empty() {
+			return
+		}
+		text := s.held.Text()
+		call := dialect.Raw(text.String())
+		name := textOf(call.Get("name"))
+		if !validJSON(call) || name.Empty() {
+			c.Text = text // cut short by the limit: better shown than lost
+			return
+		}
+		c.Tools = append(c.Tools, dialect.ToolDelta{Index: s.calls, Name: name.String(), Arguments: string(arguments(call.Get("arguments")))})
+		s.calls++
+	}
+}
+
+// end closes the answer with the runtime's own end marker.
+func (s *ollamaStream) end(c *dialect.Chunk, reason dialect.Text) {
+	c.Final = true
+	c.Finish = dialect.Finish(reason.String())
+	switch {
+	case len(c.Vectors) > 0:
+		c.Finish = dialect.FinishStop
+	case c.Finish == dialect.FinishNone:
+		c.Finish = dialect.FinishStop // before 0.1.38 no reason was given
+	}
+	if s.calls > 0 && c.Finish == dialect.FinishStop {
+		c.Finish = dialect.FinishTools // Ollama says stop (ollama#7963)
+	}
+	c.Usage, c.Timings = &s.usage, &s.timings
+	s.remark(c.Finish, c.Usage)
+	s.final.Store(true)
+}

@@ -1,0 +1,433 @@
+package runtime
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"bellwether/engine/fleet"
+)
+
+// HeaderRouter marks what a Bellwether says and asks: it is on every answer of
+// our own door, so that discovery never takes us for a runtime, and on every
+// call to a runtime, so that a door reached by mistake can see the loop.
+const HeaderRouter = "X-Fleet-Router"
+
+const (
+	dialTimeout = 5 * time.Second // a host that drops packets; a closed port answers at once
+	idleMost    = 256             // connections kept for reuse
+	idleFor     = 90 * time.Second
+	headMost    = 64 << 10 // bytes of status line and headers accepted
+	// A connection idle for longer than this is asked whether its peer has
+	// closed it before a request is entrusted to it. A generation must not be
+	// sent twice, so the usual blind retry is not open to us.
+	idleTrusted = time.Second
+)
+
+// remote is a runtime's HTTP/1.1 server: where it is, the key it wants, and
+// the idle connections to it. It is our own client because a call needs three
+// things net/http's does not give: to know whether the request left at all, to
+// read on the caller's goroutine without handing each frame over to two others,
+// and to hold no goroutine for an idle connection. Responses are parsed by
+// net/http. There is no overall timeout, no compression, no proxy, no redirect
+// and no header of the client's: the context governs.
+type remote struct {
+	secure bool
+	addr   string // host:port dialled
+	host   string // Host header
+	prefix string // path before every path
+	auth   string // value of Authorization, "" = none
+	dialer net.Dialer
+
+	mu     sync.Mutex // guards idle, closed
+	idle   []*wire    // newest last
+	closed bool
+
+	drains sync.WaitGroup  // abandoned calls read to their end (Target.Drain)
+	life   context.Context // of drained calls; ends with shut
+	end    context.CancelFunc
+}
+
+func newRemote(t Target) (*remote, error) {
+	u, err := ParseTarget(t.URL)
+	if err != nil {
+		return nil, err
+	}
+	r := &remote{secure: u.Scheme == "https", addr: u.Host, host: u.Host, prefix: strings.TrimRight(u.Path, "/")}
+	r.life, r.end = context.WithCancel(context.Background())
+	r.dialer = net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second}
+	if t.APIKey != "" {
+		if strings.ContainsAny(t.APIKey, "\r\n\x00") {
+			return nil, errors.New("runtime " + t.Name + ": the api_key holds a line break")
+		}
+		r.auth = "Bearer " + t.APIKey
+	}
+	return r, nil
+}
+
+// wire is one connection, owned by one exchange or by the idle list.
+type wire struct {
+	net.Conn
+	br       *bufio.Reader
+	headLeft int64 // bytes the response head may still take; < 0 = not reading a head
+	reused   bool
+	idledAt  time.Time
+	keep     time.Duration // how long the server keeps it idle
+}
+
+var errHeadTooLong = errors.New("response headers too long")
+
+func (w *wire) Read(p []byte) (int, error) {
+	if w.headLeft == 0 {
+		return 0, errHeadTooLong
+	}
+	n, err := w.Conn.Read(p)
+	if w.headLeft > 0 {
+		w.headLeft = max(0, w.headLeft-int64(n))
+	}
+	return n, err
+}
+
+// exchange is one request and its response. Its reader is one goroutine;
+// abort may be called by any, at any time.
+type exchange struct {
+	Status int
+	Header http.Header
+	body   io.Reader
+
+	remote *remote
+	wire   *wire
+	ctx    context.Context // of this one call, for the cause of its end
+	unhook func() bool     // stops the hook that cuts the wire when ctx ends
+	close  bool            // the server will close the connection
+	ended  atomic.Bool     // the wire was given back or cut
+	aborts atomic.Bool     // cut by us
+	pumped *pumped         // set when an abandoned call is to run to its end
+}
+
+// request is what do sends.
+type request struct {
+	method, path string
+	kind         string    // content type, "" = application/json where there is a body
+	body         []byte    // whole body
+	stream       io.Reader // or: a body of unknown length, sent chunked
+}
+
+// do sends a request and returns when the response's head is here. The error
+// is a *fleet.Failure that says whether anything was sent.
+func (r *remote) do(ctx context.Context, q request) (*exchange, error) {
+	for {
+		w, err := r.connect(ctx)
+		if err != nil {
+			return nil, dialFailure(ctx, err)
+		}
+		unhook := context.AfterFunc(ctx, func() { w.Close() })
+		x, sent, err := r.roundTrip(w, q)
+		if err == nil {
+			x.remote, x.wire, x.ctx, x.unhook = r, w, ctx, unhook
+			return x, nil
+		}
+		unhook()
+		w.Close()
+		stale := w.reused && (!sent || q.method == http.MethodGet || q.method == http.MethodHead)
+		if stale && q.stream == nil && ctx.Err() == nil && !errors.Is(err, errHeadTooLong) {
+			continue // the server had closed it; the next one is another or new
+		}
+		return nil, openFailure(ctx, err, sent)
+	}
+}
+
+// roundTrip writes the request and reads the response's head. sent is true
+// once the whole request was handed to the system: from then on the server
+// may be at work.
+func (r *remote) roundTrip(w *wire, q request) (x *exchange, sent bool, err error) {
+	werr := r.write(w, q)
+	if werr != nil && w.reused {
+		return nil, false, werr
+	}
+	// A server may refuse before it has read all: then the write fails and the
+	// answer is there nevertheless.
+	if werr != nil {
+		_ = w.SetReadDeadline(time.Now().Add(time.Second))
+	}
+	resp, err := w.readHead(q.method)
+	if err != nil {
+		if werr != nil {
+			err = werr
+		}
+		return nil, werr == nil, err
+	}
+	if werr != nil {
+		resp.Close = true
+	}
+	w.keep = keepAlive(resp.Header)
+	return &exchange{Status: resp.StatusCode, Header: resp.Header, body: resp.Body, close: resp.Close}, true, nil
+}
+
+func (r *remote) write(w *wire, q request) error {
+	head := make([]byte, 0, 512)
+	head = append(head, q.method...)
+	head = append(head, ' ')
+	head = append(head, r.prefix...)
+	head = append(head, q.path...)
+	head = append(head, " HTTP/1.1\r\nHost: "...)
+	head = append(head, r.host...)
+	head = append(head, "\r\nUser-Agent: bellwether\r\n"+HeaderRouter+": call\r\n"...)
+	if r.auth != "" {
+		head = append(head, "Authorization: "...)
+		head = append(head, r.auth...)
+		head = append(head, "\r\n"...)
+	}
+	switch {
+	case q.stream != nil:
+		head = append(head, "Content-Type: application/octet-stream\r\nTransfer-Encoding: chunked\r\n\r\n"...)
+		if _, err := w.Write(head); err != nil {
+			return err
+		}
+		return writeChunked(w, q.stream)
+	case q.method == http.MethodGet || q.method == http.MethodHead:
+		head = append(head, "\r\n"...)
+	default:
+		head = append(head, "Content-Type: application/json\r\nContent-Length: "...)
+		head = strconv.AppendInt(head, int64(len(q.body)), 10)
+		head = append(head, "\r\n\r\n"...)
+	}
+	if len(q.body) <= cap(head)-len(head) {
+		_, err := w.Write(append(head, q.body...))
+		return err
+	}
+	bufs := net.Buffers{head, q.body}
+	_, err := bufs.WriteTo(w.Conn)
+	return err
+}
+
+// writeChunked copies a body of unknown length. A failing source leaves the
+// chunked body without its end, so that the server cannot take it for whole.
+func writeChunked(w io.Writer, body io.Reader) error {
+	bw := bufio.NewWriterSize(w, 64<<10)
+	buf := make([]byte, 32<<10)
+	for {
+		n, err := body.Read(buf)
+		if n > 0 {
+			_, _ = bw.WriteString(strconv.FormatInt(int64(n), 16) + "\r\n")
+			_, _ = bw.Write(buf[:n])
+			if _, werr := bw.WriteString("\r\n"); werr != nil {
+				return werr
+			}
+		}
+		if err == io.EOF {
+			_, _ = bw.WriteString("0\r\n\r\n")
+			return bw.Flush()
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func (w *wire) readHead(method string) (*http.Response, error) {
+	for {
+		w.headLeft = headMost
+		resp, err := http.ReadResponse(w.br, &http.Request{Method: method})
+		w.headLeft = -1
+		if err != nil {
+			if err == io.EOF {
+				err = io.ErrUnexpectedEOF
+			}
+			return nil, err
+		}
+		if resp.StatusCode >= 200 {
+			return resp, nil
+		}
+		if resp.StatusCode == http.StatusSwitchingProtocols {
+			return nil, errors.New("the runtime switched protocols unasked")
+		}
+	}
+}
+
+// keepAlive reads how long the server keeps an idle connection (llama-server
+// says timeout=5), less a second for the way there.
+func keepAlive(h http.Header) time.Duration {
+	for v := range strings.SplitSeq(h.Get("Keep-Alive"), ",") {
+		if s, ok := strings.CutPrefix(strings.TrimSpace(v), "timeout="); ok {
+			if n, err := strconv.Atoi(s); err == nil && n >= 0 {
+				return min(idleFor, max(0, time.Duration(n)*time.Second-time.Second))
+			}
+		}
+	}
+	return idleFor
+}
+
+func (r *remote) connect(ctx context.Context) (*wire, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	for {
+		w := r.take()
+		if w == nil {
+			return r.dial(ctx)
+		}
+		if w.alive() {
+			return w, nil
+		}
+		w.Close()
+	}
+}
+
+func (r *remote) dial(ctx context.Context) (*wire, error) {
+	c, err := r.dialer.DialContext(ctx, "tcp", r.addr)
+	if err != nil {
+		return nil, err
+	}
+	if r.secure {
+		name, _, _ := net.SplitHostPort(r.addr)
+		tc := tls.Client(c, &tls.Config{ServerName: name, MinVersion: tls.VersionTLS12})
+		if err := tc.HandshakeContext(ctx); err != nil {
+			c.Close()
+			return nil, err
+		}
+		c = tc
+	}
+	w := &wire{Conn: c, headLeft: -1}
+	w.br = bufio.NewReaderSize(w, 4<<10)
+	return w, nil
+}
+
+// take returns the idle connection used last, nil if there is none, and drops
+// those kept too long.
+func (r *remote) take() *wire {
+	now := time.Now()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for len(r.idle) > 0 && now.Sub(r.idle[0].idledAt) >= r.idle[0].keep {
+		r.idle[0].Close()
+		r.idle = r.idle[1:]
+	}
+	n := len(r.idle)
+	if n == 0 {
+		return nil
+	}
+	w := r.idle[n-1]
+	r.idle[n-1] = nil
+	r.idle = r.idle[:n-1]
+	return w
+}
+
+func (r *remote) put(w *wire) {
+	w.reused, w.idledAt = true, time.Now()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed || len(r.idle) >= idleMost || w.keep <= 0 {
+		w.Close()
+		return
+	}
+	r.idle = append(r.idle, w)
+}
+
+// alive reports whether an idle connection is still open at the other end.
+func (w *wire) alive() bool {
+	idle := time.Since(w.idledAt)
+	if idle >= w.keep {
+		return false
+	}
+	if idle < idleTrusted {
+		return true
+	}
+	_ = w.SetReadDeadline(time.Now().Add(100 * time.Microsecond))
+	_, err := w.br.Peek(1)
+	_ = w.SetReadDeadline(time.Time{})
+	var timeout net.Error
+	return errors.As(err, &timeout) && timeout.Timeout() // data unasked for, or the end: not to be used
+}
+
+// shut closes the idle connections, ends drained calls and waits for them.
+// Other calls under way are ended by their own contexts.
+func (r *remote) shut() {
+	r.end()
+	r.mu.Lock()
+	r.closed = true
+	for _, w := range r.idle {
+		w.Close()
+	}
+	r.idle = nil
+	r.mu.Unlock()
+	r.drains.Wait()
+}
+
+// Read reads the response's body and gives the connection back at its end.
+func (x *exchange) Read(p []byte) (int, error) {
+	n, err := x.body.Read(p)
+	if err == io.EOF {
+		x.finish()
+	}
+	return n, err
+}
+
+// finish gives the connection back; the body has been read to its end.
+func (x *exchange) finish() {
+	if !x.ended.CompareAndSwap(false, true) {
+		return
+	}
+	if !x.unhook() || x.close || x.wire.br.Buffered() > 0 {
+		x.wire.Close()
+		return
+	}
+	x.remote.put(x.wire)
+}
+
+// abort cuts the connection, which is how a runtime learns that nobody waits
+// any more. After the end of the body it does nothing.
+func (x *exchange) abort() {
+	if !x.ended.CompareAndSwap(false, true) {
+		return
+	}
+	x.aborts.Store(true)
+	x.unhook()
+	x.wire.Close()
+}
+
+// settle reads the little that follows the runtime's own end marker (the last
+// chunk's terminator), so that the connection can be used again. No more than
+// a moment and a few bytes: else the connection is cut.
+func (x *exchange) settle() {
+	if x.ended.Load() {
+		return
+	}
+	_ = x.wire.SetReadDeadline(time.Now().Add(100 * time.Millisecond))
+	var buf [512]byte
+	for range 8 {
+		if _, err := x.body.Read(buf[:]); err == io.EOF {
+			_ = x.wire.SetReadDeadline(time.Time{})
+			x.finish()
+			return
+		} else if err != nil {
+			break
+		}
+	}
+	x.abort()
+}
+
+// whole reads a body of at most most bytes and ends the exchange.
+func (x *exchange) whole(most int64) ([]byte, error) {
+	defer x.abort()
+	b, err := io.ReadAll(io.LimitReader(x, most+1))
+	if err != nil {
+		return nil, x.readFailure(err, false)
+	}
+	if int64(len(b)) > most {
+		return nil, &fleet.Failure{Class: fleet.FailInvalid, Status: x.Status, Message: "the runtime's answer is too long"}
+	}
+	return b, nil
+}
+
+func escapeQuery(s string) string { return url.QueryEscape(s) }

@@ -1,0 +1,58 @@
+package runtime
+
+import (
+	"fmt"
+	"net"
+	"net/url"
+	"strings"
+)
+
+// ollamaPort is where Ollama listens unless told otherwise.
+const ollamaPort = "11434"
+
+// ParseTarget reads where a runtime is, in every form that OLLAMA_HOST and
+// people write: host, host:port, :port, [::1], a URL with or without a path.
+// Without a port it is 11434, or 80 and 443 after http:// and https://, as
+// Ollama reads it. A bind address that means "everywhere" (0.0.0.0, ::) is
+// where a server listens, not where one can call: loopback is meant.
+func ParseTarget(s string) (*url.URL, error) {
+	text := strings.Trim(strings.TrimSpace(s), `"'`)
+	scheme, rest, has := strings.Cut(text, "://")
+	port := ollamaPort
+	switch {
+	case !has:
+		scheme, rest = "http", text
+	case strings.EqualFold(scheme, "http"):
+		scheme, port = "http", "80"
+	case strings.EqualFold(scheme, "https"):
+		scheme, port = "https", "443"
+	default:
+		return nil, fmt.Errorf("runtime address %q: %s is not http or https", s, scheme)
+	}
+	authority, path, _ := strings.Cut(rest, "/")
+	if strings.Contains(authority, "@") {
+		return nil, fmt.Errorf("runtime address: it holds a user or password; use api_key")
+	}
+	host, p, err := net.SplitHostPort(authority)
+	if err != nil {
+		host, p = strings.Trim(authority, "[]"), ""
+	}
+	if p == "" {
+		p = port
+	}
+	if n, err := net.LookupPort("tcp", p); err != nil || n < 1 || strings.TrimLeft(p, "0123456789") != "" {
+		return nil, fmt.Errorf("runtime address %q: %q is no port", s, p)
+	}
+	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
+		host = "127.0.0.1"
+		if ip != nil && ip.To4() == nil {
+			host = "::1"
+		}
+	}
+	u := &url.URL{Scheme: scheme, Host: net.JoinHostPort(host, p), Path: strings.TrimRight("/"+path, "/")}
+	if strings.ContainsAny(host, " \t\r\n/?#%\\") && net.ParseIP(strings.SplitN(host, "%", 2)[0]) == nil ||
+		strings.ContainsAny(path, " \t\r\n?#\\") {
+		return nil, fmt.Errorf("runtime address %q is not a host and port", s)
+	}
+	return u, nil
+}
