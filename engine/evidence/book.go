@@ -188,3 +188,17 @@ func forTask(m map[string]Figure, task string) Figure {
 	}
 	return m[""]
 }
+
+// NewBook makes a book of given figures, for scenarios and simulations.
+func NewBook(speeds map[Key]Speeds, habits map[ModelKey]Habits) *Book {
+	b := &Book{speedAt: map[Key]int{}, habitAt: map[ModelKey]int{}}
+	for k, s := range speeds {
+		b.speedAt[k] = len(b.speeds)
+		b.speeds = append(b.speeds, &s)
+	}
+	for k, h := range habits {
+		b.habitAt[k] = len(b.habits)
+		b.habits = append(b.habits, &h)
+	}
+	return b
+}

@@ -1,11 +1,30 @@
 package evidence
 
 import (
+	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"bellwether/engine/fleet"
+)
+
+// How much is kept, and which samples are worth learning from.
+const (
+	keepSeconds = 500 // validated durations a deployment
+	keepTask    = 100 // durations a deployment and task
+	keepTokens  = 200 // answers a model and task
+	keepLoads   = 20
+	maxTasks    = 16   // tasks told apart a key; the classifier knows fewer
+	maxKeys     = 2000 // deployments and models; beyond, the longest unused go
+
+	minPrefillTokens  = 64 // shorter prompts measure the overhead, not the reading
+	minDecodeTokens   = 8
+	minEstimate       = 50 // tokens; shorter prompts measure the template
+	leastCalibration  = 0.25
+	mostCalibration   = 4.0
+	serialisedSamples = 10 // times work waited inside the runtime before its slots are believed
 )
 
 // Sample is one request that ended, as its gateway saw it. Counts below 0 and
@@ -28,39 +47,371 @@ type Sample struct {
 // Ledger is the owner of all that was measured. Its mutex guards every field
 // but book, which readers load without it.
 type Ledger struct {
-	mu   sync.Mutex
-	book atomic.Pointer[Book]
+	mu     sync.Mutex
+	clock  uint64 // counts observations, to find the longest unused
+	speeds map[Key]*speedState
+	habits map[ModelKey]*habitState
+	caps   map[runtimeKey]*capState
+	book   atomic.Pointer[Book]
+}
+
+// speedState is what is kept of one deployment.
+type speedState struct {
+	at       int // its place in the book
+	used     uint64
+	seconds  *window
+	tasks    map[string]*window
+	loads    *window
+	prefill  mean
+	decode   mean
+	parallel parallelState
+}
+
+// habitState is what is kept of one model.
+type habitState struct {
+	at          int
+	used        uint64
+	calibration mean
+	output      map[string]*window
+	reasoning   map[string]*window
+}
+
+// parallelState learns a runtime's parallelism: producing is the most requests
+// that brought content at once, waited how often more had been given to it.
+type parallelState struct {
+	Producing int `json:"producing"`
+	Waited    int `json:"waited"`
+}
+
+// capState learns how many models a runtime keeps: evicted is the count after
+// it dropped one by itself, seen the most it held at once.
+type capState struct {
+	Evicted int `json:"evicted"`
+	Times   int `json:"times"`
+	Seen    int `json:"seen"`
 }
 
 // NewLedger returns a ledger that knows nothing.
 func NewLedger() *Ledger {
 	l := &Ledger{}
-	l.book.Store(&Book{})
+	l.clear()
+	l.rebuild()
 	return l
+}
+
+func (l *Ledger) clear() {
+	l.speeds = map[Key]*speedState{}
+	l.habits = map[ModelKey]*habitState{}
+	l.caps = map[runtimeKey]*capState{}
 }
 
 // Book returns what is known now. It never blocks.
 func (l *Ledger) Book() *Book { return l.book.Load() }
 
-// Observe learns from a request that ended.
-func (l *Ledger) Observe(s Sample) {}
+// Observe learns from a request that ended. Only validated completions count.
+func (l *Ledger) Observe(s Sample) {
+	if !s.Validated || s.Deployment == nil {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	key, mkey := KeyOf(s.Deployment), ModelKeyOf(s.Deployment)
+	sp, grownS := l.speed(key)
+	ha, grownH := l.habit(mkey)
+	sp.learn(&s)
+	ha.learn(&s)
+	l.publish(sp, ha, nil, grownS || grownH)
+}
 
 // ObserveLoad learns how long a deployment took to load.
-func (l *Ledger) ObserveLoad(d *fleet.Deployment, took time.Duration) {}
+func (l *Ledger) ObserveLoad(d *fleet.Deployment, took time.Duration) {
+	if took <= 0 {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	sp, grown := l.speed(KeyOf(d))
+	sp.loads.add(took.Seconds())
+	l.publish(sp, nil, nil, grown)
+}
 
 // ObserveParallel learns how many requests a deployment works on at once:
 // running were given to it, producing of them have brought content so far.
-func (l *Ledger) ObserveParallel(d *fleet.Deployment, running, producing int) {}
+func (l *Ledger) ObserveParallel(d *fleet.Deployment, running, producing int) {
+	if running < 2 || producing < 1 || producing > running {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	sp, grown := l.speed(KeyOf(d))
+	p := &sp.parallel
+	switch {
+	case producing > p.Producing:
+		*p = parallelState{Producing: producing}
+	case running > p.Producing:
+		p.Waited++
+	}
+	l.publish(sp, nil, nil, grown)
+}
 
-// ObserveLoaded learns how many models a runtime holds at this moment.
-func (l *Ledger) ObserveLoaded(node, runtime string, loaded int) {}
+// ObserveLoaded learns how many models a runtime holds at this moment: more
+// than its supposed cap refutes the cap.
+func (l *Ledger) ObserveLoaded(node, runtime string, loaded int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	c := l.cap(node, runtime)
+	if loaded <= c.Seen && (c.Times == 0 || loaded <= c.Evicted) {
+		return
+	}
+	c.Seen = max(c.Seen, loaded)
+	if c.Times > 0 && loaded > c.Evicted {
+		*c = capState{Seen: c.Seen}
+	}
+	l.publish(nil, nil, l.figures(), false)
+}
 
 // ObserveEviction learns that a runtime dropped a model by itself when a new
-// one came, with loaded models in memory after that: its own cap.
-func (l *Ledger) ObserveEviction(node, runtime string, loaded int) {}
+// one came, with loaded models in memory after that: its own cap. The runtime
+// may have dropped it for want of memory; then a later ObserveLoaded with more
+// models refutes it.
+func (l *Ledger) ObserveEviction(node, runtime string, loaded int) {
+	if loaded < 1 {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	c := l.cap(node, runtime)
+	if loaded < c.Seen && c.Times == 0 {
+		return // it has held more before: memory, not a cap
+	}
+	c.Evicted = max(c.Evicted, loaded)
+	c.Times++
+	l.publish(nil, nil, l.figures(), false)
+}
 
-// Export returns everything measured, as JSON for the store.
-func (l *Ledger) Export() []byte { return nil }
+func (s *speedState) learn(o *Sample) {
+	if o.Took > 0 {
+		s.seconds.add(o.Took.Seconds())
+		if w := taskWindow(s.tasks, o.Task, keepTask); w != nil {
+			w.add(o.Took.Seconds())
+		}
+	}
+	if o.Load > 0 {
+		s.loads.add(o.Load.Seconds())
+	}
+	if read := o.Input - max(o.Cached, 0); read >= minPrefillTokens {
+		if took := o.prefillTime(); took > 0 {
+			s.prefill.add(float64(read) / took.Seconds())
+		}
+	}
+	if o.Output >= minDecodeTokens {
+		if took := o.decodeTime(); took > 0 {
+			s.decode.add(float64(o.Output) / took.Seconds())
+		}
+	}
+}
 
-// Import replaces everything by what Export returned.
-func (l *Ledger) Import(b []byte) error { return nil }
+// prefillTime is the runtime's own figure, else the time to first content
+// without the load.
+func (o *Sample) prefillTime() time.Duration {
+	if o.Prefill > 0 {
+		return o.Prefill
+	}
+	if o.TTFT <= 0 {
+		return 0
+	}
+	return o.TTFT - o.Load
+}
+
+func (o *Sample) decodeTime() time.Duration {
+	if o.Decode > 0 {
+		return o.Decode
+	}
+	if o.TTFT <= 0 {
+		return 0
+	}
+	return o.Took - o.TTFT
+}
+
+func (h *habitState) learn(o *Sample) {
+	if o.Estimate >= minEstimate && o.Input > 0 {
+		ratio := float64(o.Input) / float64(o.Estimate)
+		h.calibration.add(min(max(ratio, leastCalibration), mostCalibration))
+	}
+	if o.Output <= 0 || o.Truncated {
+		return
+	}
+	said := o.Output - max(o.Reasoning, 0)
+	for _, task := range tasksOf(o.Task) {
+		if w := taskWindow(h.output, task, keepTokens); w != nil {
+			w.add(float64(said))
+		}
+		if o.Reasoning <= 0 {
+			continue
+		}
+		if w := taskWindow(h.reasoning, task, keepTokens); w != nil {
+			w.add(float64(o.Reasoning))
+		}
+	}
+}
+
+// tasksOf returns the task and the sum over all tasks, each once.
+func tasksOf(task string) []string {
+	if task == "" {
+		return []string{""}
+	}
+	return []string{task, ""}
+}
+
+// taskWindow returns the window of a task, making it where there is room.
+func taskWindow(m map[string]*window, task string, size int) *window {
+	w, ok := m[task]
+	if !ok && len(m) < maxTasks {
+		w = newWindow(size)
+		m[task] = w
+	}
+	return w
+}
+
+func (l *Ledger) speed(k Key) (s *speedState, grown bool) {
+	l.clock++
+	if s = l.speeds[k]; s == nil {
+		s = newSpeedState()
+		l.speeds[k] = s
+		grown = true
+	}
+	s.used = l.clock
+	return s, grown
+}
+
+func newSpeedState() *speedState {
+	return &speedState{seconds: newWindow(keepSeconds), tasks: map[string]*window{}, loads: newWindow(keepLoads)}
+}
+
+func (l *Ledger) habit(k ModelKey) (h *habitState, grown bool) {
+	l.clock++
+	if h = l.habits[k]; h == nil {
+		h = newHabitState()
+		l.habits[k] = h
+		grown = true
+	}
+	h.used = l.clock
+	return h, grown
+}
+
+func newHabitState() *habitState {
+	return &habitState{output: map[string]*window{}, reasoning: map[string]*window{}}
+}
+
+func (l *Ledger) cap(node, runtime string) *capState {
+	k := runtimeKey{node, runtime}
+	c := l.caps[k]
+	if c == nil {
+		c = &capState{}
+		l.caps[k] = c
+	}
+	return c
+}
+
+// publish makes the next book. Only what changed is computed; of the rest the
+// pointers are copied, so that one completion costs well under 20 us with
+// hundreds of deployments. A new key rebuilds the index.
+func (l *Ledger) publish(s *speedState, h *habitState, caps map[runtimeKey]Figure, grown bool) {
+	if grown {
+		l.forget()
+		l.rebuild()
+		return
+	}
+	b := *l.book.Load()
+	if s != nil {
+		b.speeds = slices.Clone(b.speeds)
+		b.speeds[s.at] = s.speeds()
+	}
+	if h != nil {
+		b.habits = slices.Clone(b.habits)
+		b.habits[h.at] = h.habits()
+	}
+	if caps != nil {
+		b.caps = caps
+	}
+	l.book.Store(&b)
+}
+
+// rebuild makes a book from the ground, with new indexes.
+func (l *Ledger) rebuild() {
+	b := &Book{speedAt: map[Key]int{}, habitAt: map[ModelKey]int{}, caps: l.figures()}
+	for k, s := range l.speeds {
+		s.at = len(b.speeds)
+		b.speedAt[k] = s.at
+		b.speeds = append(b.speeds, s.speeds())
+	}
+	for k, h := range l.habits {
+		h.at = len(b.habits)
+		b.habitAt[k] = h.at
+		b.habits = append(b.habits, h.habits())
+	}
+	l.book.Store(b)
+}
+
+// forget drops the longest unused keys beyond maxKeys: models come and go for
+// years, and what is gone teaches nothing.
+func (l *Ledger) forget() {
+	for len(l.speeds) > maxKeys {
+		delete(l.speeds, oldest(l.speeds, func(s *speedState) uint64 { return s.used }))
+	}
+	for len(l.habits) > maxKeys {
+		delete(l.habits, oldest(l.habits, func(h *habitState) uint64 { return h.used }))
+	}
+}
+
+func oldest[K comparable, V any](m map[K]V, used func(V) uint64) (key K) {
+	least := ^uint64(0)
+	for k, v := range m {
+		if u := used(v); u <= least {
+			least, key = u, k
+		}
+	}
+	return key
+}
+
+func (l *Ledger) figures() map[runtimeKey]Figure {
+	caps := map[runtimeKey]Figure{}
+	for k, c := range l.caps {
+		if c.Times > 0 {
+			caps[k] = Figure{V: float64(c.Evicted), N: c.Times}
+		}
+	}
+	return caps
+}
+
+func (s *speedState) speeds() *Speeds {
+	out := &Speeds{
+		Seconds: s.seconds.quantile(0.75),
+		Load:    s.loads.quantile(0.5),
+		Prefill: s.prefill.figure(),
+		Decode:  s.decode.figure(),
+	}
+	if s.parallel.Waited >= serialisedSamples {
+		out.Slots = Figure{V: float64(s.parallel.Producing), N: s.parallel.Waited}
+	}
+	if len(s.tasks) > 0 {
+		out.Tasks = quantiles(s.tasks, 0.5)
+	}
+	return out
+}
+
+func (h *habitState) habits() *Habits {
+	return &Habits{
+		Calibration: h.calibration.figure(),
+		Output:      quantiles(h.output, 0.75),
+		Reasoning:   quantiles(h.reasoning, 0.75),
+	}
+}
+
+func quantiles(m map[string]*window, q float64) map[string]Figure {
+	out := make(map[string]Figure, len(m))
+	for _, task := range slices.Sorted(maps.Keys(m)) {
+		out[task] = m[task].quantile(q)
+	}
+	return out
+}

@@ -1,8 +1,222 @@
 package route
 
-// Explain returns the decision in words, as `explain` prints it.
-func (d *Decision) Explain() string { return "" }
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
 
-// ToRecord begins the record of a request from its decision. The gateway adds
-// timing, usage and outcome.
-func ToRecord(d *Decision, q *Query) *Record { return &Record{} }
+	"bellwether/engine/fleet"
+)
+
+// Explain returns the decision in words: the verdict, why, the candidates with
+// their signals, and what kept the others out. `explain` prints it, and the
+// scenarios expect it.
+//
+//	serve studio/ollama/qwen3:8b
+//	  because qwen3:8b is in memory
+//	  plan: slots 4, first content within 60 s, idle 120 s, total 1 h
+//	studio/ollama/qwen3:8b 94.5 = warmth 50 + fit 20 + role 9 + context 15 + ...
+//	out laptop/ollama/qwen3:8b
+//	  paused H: laptop is paused. Resume it in its tray menu or with `bellwether resume`.
+//	others: 3 role, 1 context
+func (d *Decision) Explain() string {
+	var b strings.Builder
+	d.explainVerdict(&b)
+	for i := range d.Candidates {
+		d.explainCandidate(&b, &d.Candidates[i])
+	}
+	for _, id := range slices.SortedFunc(maps.Keys(d.Exclusions), fleet.DeploymentID.Compare) {
+		fmt.Fprintf(&b, "out %s\n", d.called(id))
+		for _, x := range d.Exclusions[id] {
+			explainExclusion(&b, x)
+		}
+	}
+	if len(d.OtherCodes) > 0 {
+		var parts []string
+		for _, code := range slices.Sorted(maps.Keys(d.OtherCodes)) {
+			parts = append(parts, fmt.Sprintf("%d %s", d.OtherCodes[code], code))
+		}
+		fmt.Fprintf(&b, "others: %s\n", strings.Join(parts, ", "))
+	}
+	return b.String()
+}
+
+func (d *Decision) explainVerdict(b *strings.Builder) {
+	switch d.Verdict {
+	case Serve, Pull:
+		fmt.Fprintf(b, "%s %s\n", d.Verdict, d.called(d.Chosen))
+	case Refuse:
+		fmt.Fprintf(b, "refuse %d %s\n", d.Status, d.RefuseCode)
+	default:
+		fmt.Fprintf(b, "%s\n", d.Verdict)
+	}
+	if d.Alias != "" {
+		fmt.Fprintf(b, "  alias %s, profile %s\n", d.Alias, d.Profile)
+	}
+	for _, r := range d.Reasons {
+		fmt.Fprintf(b, "  because %s\n", RenderReason(r))
+	}
+	if d.Verdict == Serve {
+		fmt.Fprintf(b, "  plan: %s\n", d.Plan.words())
+	}
+	if d.FailoverNote != "" {
+		fmt.Fprintf(b, "  failover: %s\n", d.FailoverNote)
+	}
+}
+
+func (p *Plan) words() string {
+	var parts []string
+	add := func(format string, args ...any) { parts = append(parts, fmt.Sprintf(format, args...)) }
+	if p.Load {
+		add("load %s", bytesText(p.Need))
+	}
+	for _, id := range p.Evict {
+		add("evict %s", id.Model)
+	}
+	if p.Context > 0 {
+		add("context %s", comma(int64(p.Context)))
+	}
+	if p.Output > 0 {
+		add("output limit %s", comma(int64(p.Output)))
+	}
+	add("slots %d", p.Slots)
+	add("first content within %s", span(p.FirstContent.Seconds()))
+	add("idle %s", span(p.Idle.Seconds()))
+	add("total %s", span(p.Total.Seconds()))
+	return strings.Join(parts, ", ")
+}
+
+func (d *Decision) explainCandidate(b *strings.Builder, c *Candidate) {
+	fmt.Fprintf(b, "%s %s = %s\n", d.called(c.Deployment), points(c.NodeScore), c.Signals.words())
+	fmt.Fprintf(b, "  depth %d of %d, needs %s + %s", c.Depth, c.Slots, comma(int64(c.Tokens.Input)), comma(int64(c.Tokens.Output)))
+	if c.Tokens.Reasoning > 0 {
+		fmt.Fprintf(b, " + %s", comma(int64(c.Tokens.Reasoning)))
+	}
+	fmt.Fprintf(b, " tokens, %s", c.Evidence)
+	for _, n := range c.Notes {
+		fmt.Fprintf(b, ", %s", n)
+	}
+	b.WriteString("\n")
+}
+
+// words lists the signals that count, in their order.
+func (s *Signals) words() string {
+	var parts []string
+	for _, t := range []struct {
+		name  string
+		value float64
+	}{
+		{"warmth", s.Warmth}, {"fit", s.MemoryFit}, {"queue", s.QueueDepth}, {"wait", s.Wait},
+		{"role", s.RoleAffinity}, {"availability", s.Availability}, {"context", s.ContextFit}, {"session", s.SessionAffinity},
+	} {
+		if points(t.value) != "0" {
+			parts = append(parts, t.name+" "+points(t.value))
+		}
+	}
+	if len(parts) == 0 {
+		return "0"
+	}
+	return strings.Join(parts, ", ")
+}
+
+// points writes a score with at most two digits, and no zeros behind.
+func points(f float64) string {
+	s := strings.TrimRight(strings.TrimRight(fmt.Sprintf("%.2f", f), "0"), ".")
+	if s == "-0" {
+		return "0"
+	}
+	return s
+}
+
+func explainExclusion(b *strings.Builder, x Exclusion) {
+	r := Render(x)
+	mark := ""
+	if x.Hold {
+		mark = " H"
+	}
+	fmt.Fprintf(b, "  %s%s: %s; %s\n", r.Code, mark, r.Reason, r.Remedy)
+}
+
+// called writes a deployment's id with its node's name for the node's id.
+func (d *Decision) called(id fleet.DeploymentID) string {
+	id.Node = d.nodeName(id.Node)
+	return id.String()
+}
+
+func (d *Decision) nodeName(id string) string {
+	for _, n := range d.Nodes {
+		if n.ID == id && n.Name != "" {
+			return n.Name
+		}
+	}
+	return id
+}
+
+// RenderReason returns a reason in words.
+func RenderReason(r Reason) string {
+	t := func(i int) string { return textOf(operandAt(r.Operands, i)) }
+	n := func(i int) string { return comma(int64(numberOf(operandAt(r.Operands, i)))) }
+	switch r.Code {
+	case "loaded":
+		return t(0) + " is the first listed model in memory; " + t(1) + " has the best score for it"
+	case "loads":
+		return t(0) + " is in no machine's memory; " + t(1) + " can load it best"
+	case "pinned_order":
+		return t(0) + " is the first of its alias's order that can serve; " + t(1) + " has the best score for it"
+	case "same_model":
+		return "a retry stays with " + t(0) + " while another deployment has it; " + t(1) + " has the best score"
+	case "fallback":
+		return t(0) + " gives way to " + t(1) + ", which the request lists"
+	case "model_fallback":
+		return "model_fallback is on and " + t(0) + " is in memory on " + t(1)
+	case "reload":
+		return "the loaded context of " + n(0) + " tokens is too small: loaded again with " + n(1)
+	case "load":
+		return "it must be loaded first"
+	case "load_with":
+		return "it must be loaded first, with a context of " + n(0) + " tokens"
+	case "evict":
+		return t(0) + " is idle and leaves for it"
+	case "output_clamped":
+		return "of the " + n(0) + " tokens of output asked for, the context leaves " + n(1)
+	case "thinking_room":
+		return "the model thinks: its output limit of " + n(0) + " tokens becomes " + n(1)
+	case "issuer_gone":
+		return "the model that made the tool calls is no longer here: the binding is dropped"
+	case "hold":
+		return "waiting may cure what is in the way of " + t(0) + " on " + t(1)
+	case "settling":
+		return "not every machine of the fleet has reported yet"
+	case "pull":
+		return t(0) + " is fetched to " + t(1)
+	case "ask_pull":
+		return t(0) + " is not installed, and its owner is asked whether to fetch it"
+	default:
+		return unknownWords(r, t)
+	}
+}
+
+// unknownWords are for names that nothing serves.
+func unknownWords(r Reason, t func(int) string) string {
+	switch r.Code {
+	case "unknown_model":
+		return "no machine has a model called " + t(0)
+	case "fleet_empty":
+		return "no machine has any model"
+	case "alias_needed":
+		return "no alias called " + t(0) + " is set up"
+	case "alias_empty":
+		return "the alias " + t(0) + " lists no models"
+	case "alias_absent":
+		return "none of the models of the alias " + t(0) + " is installed: " + t(1)
+	case "unknown_node":
+		return "no node is called " + t(0)
+	case "absent_there":
+		return t(0) + " does not have the model, " + t(1) + " does"
+	case "app_limit":
+		return "the app " + t(0) + " has " + t(1) + " requests under way, its limit"
+	default:
+		return r.Code
+	}
+}

@@ -51,9 +51,9 @@ type Policy struct {
 	MaxInFlight   int    // per app, 0 = no cap
 	RetryAfter    time.Duration
 
-	// TagKey keys the tags in minted tool-call ids. It is the same on every
+	// ToolKey signs the tags in minted tool-call ids. It is the same on every
 	// member and stays out of Hash and of every record.
-	TagKey []byte
+	ToolKey []byte
 }
 
 // ScorePolicy holds the weights of the eight signals (routing.md 4).

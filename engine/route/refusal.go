@@ -1,7 +1,238 @@
 package route
 
-import "bellwether/engine/dialect"
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
 
-// RefusalProblem returns what the client is told when no place was found.
-// held is set when the request waited its time in the holding list.
-func RefusalProblem(d *Decision, q *Query, held bool) *dialect.Problem { return &dialect.Problem{} }
+	"bellwether/engine/dialect"
+	"bellwether/engine/fleet"
+)
+
+// When a client should come back.
+const (
+	retryHeldOut = 5 * time.Second  // after the holding list: something may have passed
+	retryAsk     = 30 * time.Second // a person has to answer
+)
+
+// RefusalDetails is what a refusal's body says beside its text.
+type RefusalDetails struct {
+	// Exclusions lists what is in the way, by deployment as people call it.
+	Exclusions map[string][]RenderedExclusion `json:"exclusions,omitempty"`
+	// Others counts deployments that were not asked for, by what is in their way.
+	Others map[fleet.Code]int `json:"others,omitempty"`
+}
+
+// RefusalProblem returns what the client is told when no place was found: what
+// and why, what to do, and whether asking again can help. held is set when the
+// request waited its time in the holding list.
+func RefusalProblem(d *Decision, q *Query, held bool) *dialect.Problem {
+	p := &dialect.Problem{Status: d.Status, Code: d.RefuseCode, Details: d.refusalDetails()}
+	switch {
+	case held || d.Verdict == Hold:
+		d.heldOut(p, q)
+	case d.RefuseCode == RefuseUnknownModel, d.RefuseCode == RefuseUnknownNode, d.RefuseCode == RefuseAskPull, d.RefuseCode == RefuseAppLimit:
+		d.byReason(p, q)
+	case d.Decisive != nil:
+		d.byExclusion(p, q)
+	default:
+		p.Message = "no deployment can serve this request"
+		p.Remedy = "See the decision record for every reason."
+		p.Retry = no()
+	}
+	if p.Status == 0 {
+		p.Status = 503
+	}
+	if p.Code == "" {
+		p.Code = RefuseUnavailable
+	}
+	return p
+}
+
+func yes() *bool { b := true; return &b }
+func no() *bool  { b := false; return &b }
+
+// heldOut: everything in the way may pass, it only did not in time. The code is
+// that of the nearest deployment's first reason, so that a client can tell a
+// paused machine from a full one.
+func (d *Decision) heldOut(p *dialect.Problem, q *Query) {
+	p.Status, p.Code = 503, RefuseHeldOut
+	p.RetryAfter, p.Retry = retryHeldOut, yes()
+	if d.RefuseCode == RefuseAskPull {
+		d.byReason(p, q)
+		return
+	}
+	x, ok := d.nearestHold()
+	if !ok {
+		p.Message = fmt.Sprintf("no machine could serve %s in time.", q.Model)
+		p.Remedy = "Try again in a moment."
+		return
+	}
+	p.Code = string(x.Code)
+	r := Render(x)
+	p.Message = fmt.Sprintf("no machine could serve %s in time: %s.", q.Model, r.Reason)
+	p.Remedy = sentence(r.Remedy)
+}
+
+// nearestHold is the first exclusion of the deployment with the fewest.
+func (d *Decision) nearestHold() (x Exclusion, ok bool) {
+	least := 0
+	for _, id := range slices.SortedFunc(maps.Keys(d.Exclusions), fleet.DeploymentID.Compare) {
+		all := d.Exclusions[id]
+		if slices.ContainsFunc(all, func(x Exclusion) bool { return !x.Hold }) || len(all) == 0 {
+			continue
+		}
+		if !ok || len(all) < least {
+			x, ok, least = all[0], true, len(all)
+		}
+	}
+	return x, ok
+}
+
+// byExclusion: one check settled it.
+func (d *Decision) byExclusion(p *dialect.Problem, q *Query) {
+	x := *d.Decisive
+	r := Render(x)
+	p.Message = sentence(r.Reason)
+	p.Remedy = sentence(r.Remedy)
+	p.Retry = no()
+	switch x.Code {
+	case fleet.CodeContext:
+		need, most := d.contextNumbers()
+		p.Tokens, p.MaxTokens = need, most
+		p.Param = "messages"
+		p.Message = fmt.Sprintf("this request needs %s tokens, and the largest context of %s is %s.", comma(int64(need)), q.Model, comma(int64(most)))
+	case fleet.CodeFieldNotHonoured:
+		p.Param = x.text(0)
+	case fleet.CodeCapability:
+		p.Param = capabilityParams[fleet.Capability(x.text(1))]
+	}
+}
+
+// capabilityParams names the request's field behind a capability.
+var capabilityParams = map[fleet.Capability]string{
+	fleet.CapTools: "tools", fleet.CapToolChoiceRequired: "tool_choice", fleet.CapParallelTools: "parallel_tool_calls",
+	fleet.CapJSONObject: "response_format", fleet.CapJSONSchema: "response_format", fleet.CapVision: "messages",
+	fleet.CapAudio: "messages", fleet.CapThinking: "think", fleet.CapInsert: "suffix", fleet.CapContinuation: "messages",
+}
+
+// contextNumbers are the need and the window of the deployment that comes
+// nearest: what a client must get below.
+func (d *Decision) contextNumbers() (need, most int) {
+	for _, all := range d.Exclusions {
+		for _, x := range all {
+			if x.Code != fleet.CodeContext {
+				continue
+			}
+			n, m := int(x.number(0)), int(x.number(1))
+			if m > most || m == most && n < need {
+				need, most = n, m
+			}
+		}
+	}
+	return need, most
+}
+
+// byReason: the name itself is the matter.
+func (d *Decision) byReason(p *dialect.Problem, q *Query) {
+	p.Retry = no()
+	var r Reason
+	if len(d.Reasons) > 0 {
+		r = d.Reasons[len(d.Reasons)-1]
+	}
+	t := func(i int) string { return textOf(operandAt(r.Operands, i)) }
+	switch r.Code {
+	case "ask_pull":
+		p.Status, p.Code = 503, RefuseAskPull
+		p.RetryAfter = retryAsk
+		p.Message = fmt.Sprintf("model '%s' is not installed: waiting for approval to fetch it.", q.Model)
+		p.Remedy = "Allow it in the tray menu or the admin window, or ask for an installed model."
+	case "app_limit":
+		p.Message = sentence(RenderReason(r))
+		p.Remedy = "Wait for one to end, or raise clients.max_in_flight."
+		p.RetryAfter, p.Retry = d.RetryAfter, yes()
+	case "unknown_node":
+		p.Param = "X-Fleet-Node"
+		p.Message = fmt.Sprintf("no node of the fleet is called %s.", t(0))
+		p.Remedy = "Known nodes: " + t(1) + "."
+	case "absent_there":
+		p.Param = "model"
+		p.Message = fmt.Sprintf("model '%s' not found on node %s.", q.Model, t(0))
+		p.Remedy = "It is installed on " + t(1) + ": name that node, or pull the model there."
+	default:
+		d.notFound(p, q, r, t)
+	}
+}
+
+// notFound begins as Ollama's own message does: its clients look for it.
+func (d *Decision) notFound(p *dialect.Problem, q *Query, r Reason, t func(int) string) {
+	p.Param = "model"
+	p.Message = fmt.Sprintf("model '%s' not found.", q.Model)
+	switch r.Code {
+	case "alias_needed":
+		p.Message = fmt.Sprintf("model '%s' not found: it is no model but a name for a choice of models, and none is set up.", q.Model)
+		p.Remedy = fmt.Sprintf("Set up an alias: aliases: {%q: {models: [...]}}.%s", strings.ToLower(q.Model), installedWords(t(1)))
+	case "alias_empty":
+		p.Message = fmt.Sprintf("model '%s' not found: the alias %s lists no models, and choosing among all is not set up.", q.Model, t(0))
+		p.Remedy = "Give it a list: aliases: {" + t(0) + ": {models: [...]}}."
+	case "alias_absent":
+		p.Message = fmt.Sprintf("model '%s' not found: none of its alias's models is installed (%s).", q.Model, t(1))
+		p.Remedy = "Pull one of them, or change the alias."
+	case "fleet_empty":
+		p.Remedy = fmt.Sprintf("No machine has any model yet. Fetch one with `bellwether models pull %s`, and see that a runtime is up with `bellwether doctor`.", q.Model)
+	default:
+		p.Remedy = fmt.Sprintf("Fetch it with `bellwether models pull %s`, or ask for an installed model.%s", q.Model, cmp.Or(similarWords(t(1)), installedWords(t(2))))
+	}
+}
+
+func similarWords(names string) string {
+	if names == "" {
+		return ""
+	}
+	return " Similar: " + names + "."
+}
+
+func installedWords(names string) string {
+	if names == "" {
+		return ""
+	}
+	return " Installed: " + names + "."
+}
+
+func (d *Decision) refusalDetails() any {
+	if len(d.Exclusions) == 0 && len(d.OtherCodes) == 0 {
+		return nil
+	}
+	out := RefusalDetails{Others: d.OtherCodes}
+	if len(d.Exclusions) > 0 {
+		out.Exclusions = make(map[string][]RenderedExclusion, len(d.Exclusions))
+		for id, all := range d.Exclusions {
+			out.Exclusions[d.called(id)] = RenderAll(all)
+		}
+	}
+	return out
+}
+
+// AppLimit is the decision on a request of an app that has its limit of
+// requests under way.
+func AppLimit(p *Policy, q *Query, running int) *Decision {
+	return &Decision{
+		Verdict: Refuse, Status: 429, RefuseCode: RefuseAppLimit, ConfigHash: p.Hash, RetryAfter: p.RetryAfter,
+		Candidates: []Candidate{},
+		Reasons:    []Reason{{Code: "app_limit", Operands: []any{q.Needs.App, running}}},
+	}
+}
+
+// sentence gives a clause a capital and a full stop.
+func sentence(s string) string {
+	if s == "" {
+		return ""
+	}
+	if c := s[0]; c >= 'a' && c <= 'z' && !strings.ContainsAny(strings.SplitN(s, " ", 2)[0], ":/-.0123456789") {
+		s = string(c-'a'+'A') + s[1:]
+	}
+	return strings.TrimRight(s, ".") + "."
+}

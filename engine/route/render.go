@@ -1,4 +1,276 @@
 package route
 
-// Render returns an exclusion in words.
-func Render(x Exclusion) RenderedExclusion { return RenderedExclusion{Code: x.Code} }
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"bellwether/engine/fleet"
+)
+
+// Render returns an exclusion in words: what is in the way and what to do.
+// Decisions carry codes and operands only; text is made when it is read.
+func Render(x Exclusion) RenderedExclusion {
+	reason, remedy := words(x)
+	return RenderedExclusion{Code: x.Code, Reason: reason, Remedy: remedy}
+}
+
+// RenderAll returns all of a deployment's exclusions in words.
+func RenderAll(all []Exclusion) []RenderedExclusion {
+	out := make([]RenderedExclusion, len(all))
+	for i, x := range all {
+		out[i] = Render(x)
+	}
+	return out
+}
+
+func words(x Exclusion) (reason, remedy string) {
+	switch x.Code {
+	case fleet.CodeAdmission:
+		return admissionWords(x)
+	case fleet.CodeMemory:
+		return memoryWords(x)
+	case fleet.CodeBound:
+		return boundWords(x)
+	case fleet.CodeOffline, fleet.CodeDraining, fleet.CodeNoRuntime, fleet.CodePressure, fleet.CodePaused, fleet.CodeBattery,
+		fleet.CodeMeeting, fleet.CodeBusy, fleet.CodeAvailability, fleet.CodeObserving:
+		return nodeWords(x)
+	case fleet.CodeFailedBefore, fleet.CodeCircuitOpen, fleet.CodeUncertainHold:
+		return pastWords(x)
+	default:
+		return modelWords(x)
+	}
+}
+
+func modelWords(x Exclusion) (reason, remedy string) {
+	switch x.Code {
+	case fleet.CodeDisabled:
+		return x.text(0) + " is switched off by its operator", "switch it on under Models, or in deployments[].enabled"
+	case fleet.CodeUnhealthy:
+		return x.text(0) + " is unhealthy: " + x.text(1), "look at its runtime's log; it serves again as soon as it is well"
+	case fleet.CodeRole:
+		if x.text(1) == string(RoleEmbedding) {
+			return x.text(0) + " makes no embeddings", "ask for an embedding model"
+		}
+		return x.text(0) + " does not support chat", "ask for a chat model; this one makes embeddings"
+	case fleet.CodeLocality:
+		return x.text(0) + " is another machine, and this request must stay on its own", "set locality to fleet, or install the model on this machine"
+	case fleet.CodeAliasConstraint:
+		return x.text(0) + " lacks what its alias demands: " + x.text(1), "take it out of the alias, or declare " + x.text(1) + " for it"
+	case fleet.CodeCapability:
+		return capabilityWords(x)
+	case fleet.CodeRemoteImage:
+		return "the request links to an image, and images are not fetched from the network", "send the image itself as base64 data, or allow security.remote_images"
+	case fleet.CodeContext:
+		return contextWords(x)
+	case fleet.CodeFieldNotHonoured:
+		return x.text(1) + " does not honour " + x.text(0), "leave " + x.text(0) + " out, or ask for a model on a runtime that honours it"
+	case fleet.CodeModelAbsent:
+		return x.text(0) + " is not installed on " + x.text(1), "pull it there"
+	default:
+		return "excluded: " + string(x.Code), "see the documentation of this code"
+	}
+}
+
+// contextWords: where the window is set with each load it can be raised; where
+// the runtime fixes it at its start, only there.
+func contextWords(x Exclusion) (reason, remedy string) {
+	reason = "needs " + comma(x.number(0)) + " tokens, offers " + comma(x.number(1))
+	if x.text(3) == kindOllama {
+		return reason, "raise num_ctx on " + x.text(2) + " or shorten the prompt"
+	}
+	return reason, "start the runtime on " + x.text(2) + " with a larger context or shorten the prompt"
+}
+
+func capabilityWords(x Exclusion) (reason, remedy string) {
+	model, name, support, source := x.text(0), capabilityNames[fleet.Capability(x.text(1))], x.text(2), x.text(3)
+	if name == "" {
+		name = x.text(1)
+	}
+	if support == fleet.Unknown.String() {
+		return "it is not known whether " + model + " supports " + name,
+			"probe it with `bellwether probe " + model + "`, or declare " + x.text(1) + " under deployments[].capabilities"
+	}
+	reason = model + " does not support " + name
+	if source != fleet.SourceNone.String() && source != "" {
+		reason += " (says the " + source + ")"
+	}
+	return reason, "ask for a model that does, or leave it out of the request"
+}
+
+var capabilityNames = map[fleet.Capability]string{
+	fleet.CapChat: "chat", fleet.CapEmbedding: "embeddings", fleet.CapTools: "tools",
+	fleet.CapToolChoiceRequired: "being made to call a tool", fleet.CapParallelTools: "saying whether several tools may be called at once",
+	fleet.CapJSONObject: "JSON output", fleet.CapJSONSchema: "output by a JSON schema", fleet.CapVision: "images",
+	fleet.CapAudio: "audio", fleet.CapThinking: "thinking", fleet.CapInsert: "insertion", fleet.CapStreaming: "streaming",
+	fleet.CapContinuation: "continuing a given answer",
+}
+
+func admissionWords(x Exclusion) (reason, remedy string) {
+	switch x.text(0) {
+	case admitLeaving:
+		return x.text(1) + " is being unloaded on " + x.text(2), "wait a moment"
+	case admitDeadline:
+		return fmt.Sprintf("%s needs about %s to load and read the prompt, and %s are left", x.text(1), span(x.float(1+1)), span(x.float(1+2))),
+			"give the request more time, or load the model first"
+	default:
+		return "the size of " + x.text(1) + " is unknown, and unknown_memory_policy is reject", "declare it under deployments[].memory_gb, or load it once by hand"
+	}
+}
+
+func memoryWords(x Exclusion) (reason, remedy string) {
+	switch x.text(0) {
+	case memoryCount:
+		return fmt.Sprintf("runtime %s on %s keeps %s models at once, and the %s in memory are in use or pinned",
+				x.text(1), x.text(4), comma(x.number(3)), comma(x.number(2))),
+			"wait, unpin one, or raise the runtime's limit (OLLAMA_MAX_LOADED_MODELS)"
+	case memoryNever:
+		return fmt.Sprintf("%s needs %s, and no memory of %s can ever hold more than %s",
+				x.text(1), bytesText(x.number(2)), x.text(4), bytesText(x.number(3))),
+			"ask for a smaller model or quantisation, or raise pools[].memory_gb on " + x.text(4)
+	default:
+		return fmt.Sprintf("%s needs %s, %s can be freed in %s of %s",
+				x.text(1), bytesText(x.number(2)), bytesText(x.number(3)), x.text(5), x.text(4)),
+			"wait until running work ends, or unload or unpin a model on " + x.text(4)
+	}
+}
+
+func boundWords(x Exclusion) (reason, remedy string) {
+	if x.text(0) == boundNode {
+		return "the request names the node " + x.text(1), "leave X-Fleet-Node out, or name a node that can serve it"
+	}
+	return x.text(1) + " did not make the tool calls that this request answers", "wait for the model that made them, or start the turn anew"
+}
+
+func nodeWords(x Exclusion) (reason, remedy string) {
+	node := x.text(0)
+	switch x.Code {
+	case fleet.CodeOffline:
+		if ago := x.number(1); ago >= 0 {
+			return node + " is offline, last heard " + span(float64(ago)) + " ago", "wake " + node + " or check its network"
+		}
+		return node + " is offline", "wake " + node + " or check its network"
+	case fleet.CodeDraining:
+		return node + " is about to leave and takes no new work", "wait for another node, or start it again"
+	case fleet.CodeNoRuntime:
+		reason = "runtime " + x.text(0) + " on " + x.text(1) + " does not answer"
+		if why := x.text(2); why != "" {
+			reason += ": " + why
+		}
+		return reason, "start " + x.text(0) + " on " + x.text(1)
+	case fleet.CodePressure:
+		return node + " is out of memory for now (critical pressure)", "close programs on " + node + ", or wait"
+	case fleet.CodePaused:
+		reason = node + " is paused"
+		if why := x.text(1); why != "" {
+			reason += ": " + why
+		}
+		if left := x.number(2); left >= 0 {
+			reason += ", for " + span(float64(left)) + " more"
+		}
+		return reason, "resume it in its tray menu or with `bellwether resume`"
+	case fleet.CodeBattery:
+		return node + " runs on battery", "plug it in, or set battery: serve on " + node
+	case fleet.CodeMeeting:
+		reason = node + " is in a meeting"
+		if why := x.text(1); why != "" {
+			reason += " (" + why + ")"
+		}
+		return reason, "wait until it ends, or add the program to meetings.ignore"
+	case fleet.CodeBusy:
+		return node + " is busy with its owner's work", "wait, or turn capacity.learning off on " + node
+	case fleet.CodeAvailability:
+		return fmt.Sprintf("%s is usually in use at this time (availability %.2f)", node, x.float(1)), "wait, or turn capacity.learning off on " + node
+	default: // CodeObserving
+		return node + " is still learning its owner's week", "wait until the week is over, or set capacity.observation to gradual"
+	}
+}
+
+func pastWords(x Exclusion) (reason, remedy string) {
+	switch x.Code {
+	case fleet.CodeFailedBefore:
+		return "this request failed on " + x.text(0) + " already", "see the failed attempt in the decision record"
+	case fleet.CodeCircuitOpen:
+		reason = x.text(0) + " failed on " + x.text(1) + " too often lately"
+		if left := x.number(2); left >= 0 {
+			return reason, "it is tried again in " + span(float64(left))
+		}
+		return reason, "it is tried again soon; look at its runtime's log"
+	default: // CodeUncertainHold
+		return "a call to " + x.text(0) + " that timed out may still run on " + x.text(1), "wait up to " + span(float64(x.number(2))) + " until it is surely over"
+	}
+}
+
+// operand returns the i-th operand, nil when there is none.
+func (x *Exclusion) operand(i int) any { return operandAt(x.Operands, i) }
+
+func (x *Exclusion) text(i int) string   { return textOf(x.operand(i)) }
+func (x *Exclusion) number(i int) int64  { return int64(numberOf(x.operand(i))) }
+func (x *Exclusion) float(i int) float64 { return numberOf(x.operand(i)) }
+
+func operandAt(all []any, i int) any {
+	if i < len(all) {
+		return all[i]
+	}
+	return nil
+}
+
+func textOf(o any) string {
+	switch v := o.(type) {
+	case nil:
+		return ""
+	case string:
+		return v
+	default:
+		return fmt.Sprint(v)
+	}
+}
+
+// numberOf reads numbers as they are made here and as JSON brings them back.
+func numberOf(o any) float64 {
+	switch v := o.(type) {
+	case int:
+		return float64(v)
+	case int64:
+		return float64(v)
+	case float64:
+		return v
+	default:
+		return -1
+	}
+}
+
+// comma writes 9200 as 9,200.
+func comma(n int64) string {
+	s := strconv.FormatInt(n, 10)
+	sign := ""
+	if n < 0 {
+		sign, s = "-", s[1:]
+	}
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return sign + s
+}
+
+// bytesText writes bytes as gigabytes, small ones as megabytes.
+func bytesText(n int64) string {
+	if n < gb/10 {
+		return fmt.Sprintf("%d MB", n>>20)
+	}
+	return strings.TrimSuffix(fmt.Sprintf("%.1f", float64(n)/gb), ".0") + " GB"
+}
+
+// span writes seconds for people.
+func span(s float64) string {
+	switch {
+	case s < 10 && s != float64(int(s)):
+		return fmt.Sprintf("%.1f s", s)
+	case s < 120:
+		return fmt.Sprintf("%.0f s", s)
+	case s < 2*3600:
+		return fmt.Sprintf("%.0f min", s/60)
+	default:
+		return fmt.Sprintf("%.0f h", s/3600)
+	}
+}

@@ -37,6 +37,7 @@ type Requirements struct {
 	NeedsTools         bool `json:"needs_tools"`
 	ToolChoiceRequired bool `json:"tool_choice_required"`
 	ParallelTools      bool `json:"parallel_tools"`
+	SingleCall         bool `json:"single_call,omitempty"` // parallel calls are forbidden
 	JSONSchema         bool `json:"json_schema"`
 	JSONObject         bool `json:"json_object"`
 	Streaming          bool `json:"streaming"`
@@ -52,9 +53,14 @@ type Requirements struct {
 	ThinkOff           bool `json:"think_off,omitempty"`    // explicitly off
 	ThinkBudget        int  `json:"think_budget,omitempty"` // tokens the client set aside, inside its output limit
 
-	Fields     []string `json:"fields,omitempty"` // fields to honour: logprobs, n, seed ...; sorted
-	NumCtx     int      `json:"num_ctx,omitempty"`
-	Dimensions int      `json:"dimensions,omitempty"`
+	Fields []string `json:"fields,omitempty"` // fields to honour: logprobs, n, seed ...; sorted
+	// InputTotal is all prompt tokens together; Tokens.Input only the longest of
+	// several embedding inputs, which is what a context must hold.
+	InputTotal int `json:"input_total,omitempty"`
+	// Truncates is set when the client lets the runtime cut a long input.
+	Truncates  bool `json:"truncates,omitempty"`
+	NumCtx     int  `json:"num_ctx,omitempty"`
+	Dimensions int  `json:"dimensions,omitempty"`
 
 	// Bound restricts failover: "" none, "model" other nodes with the same
 	// identity only, "node" nowhere else. BoundTo is the identity's keyed tag or
@@ -175,7 +181,10 @@ func (s Signals) Total() float64 {
 type Candidate struct {
 	Deployment     fleet.DeploymentID `json:"deployment"`
 	Quality        float64            `json:"quality"`
-	Evidence       string             `json:"evidence"`
+	Evidence       string             `json:"evidence"` // where its numbers come from: p75:measured:120, p75:heuristic
+	Tokens         Tokens             `json:"tokens"`   // what the request needs there, calibrated
+	Loaded         bool               `json:"loaded"`   // in memory, or being loaded
+	Depth          int                `json:"depth"`
 	LatencyCost    float64            `json:"latency_cost"`
 	ResidencyCost  float64            `json:"residency_cost"`
 	OverheadCost   float64            `json:"overhead_cost"`
@@ -204,24 +213,27 @@ type Plan struct {
 
 // Decision is the answer of Decide, with all that explains it.
 type Decision struct {
-	Verdict         Verdict                            `json:"verdict"`
-	Chosen          fleet.DeploymentID                 `json:"chosen,omitzero"`
-	Model           string                             `json:"model,omitempty"` // listed name that won
-	Fallback        bool                               `json:"fallback,omitempty"`
-	Plan            Plan                               `json:"plan,omitzero"`
-	Alias           string                             `json:"alias,omitempty"`
-	Profile         string                             `json:"profile,omitempty"`
-	Evidence        string                             `json:"evidence,omitempty"`
-	Candidates      []Candidate                        `json:"candidates"`
-	Exclusions      map[fleet.DeploymentID][]Exclusion `json:"exclusions,omitempty"`
-	OtherCodes      map[fleet.Code]int                 `json:"other_codes,omitempty"` // of deployments not asked for
-	Reasons         []Reason                           `json:"reasons,omitempty"`
-	Status          int                                `json:"status,omitempty"` // HTTP, when refused
-	RefuseCode      string                             `json:"refuse_code,omitempty"`
-	FailoverAllowed bool                               `json:"failover_allowed"`
-	FailoverNote    string                             `json:"failover_note,omitempty"`
-	ConfigHash      string                             `json:"config_hash,omitempty"`
-	RegistryVersion uint64                             `json:"registry_version"`
+	Verdict    Verdict                            `json:"verdict"`
+	Chosen     fleet.DeploymentID                 `json:"chosen,omitzero"`
+	Model      string                             `json:"model,omitempty"` // listed name that won
+	Fallback   bool                               `json:"fallback,omitempty"`
+	Plan       Plan                               `json:"plan,omitzero"`
+	Alias      string                             `json:"alias,omitempty"`
+	Profile    string                             `json:"profile,omitempty"`
+	Evidence   string                             `json:"evidence,omitempty"`
+	Candidates []Candidate                        `json:"candidates"`
+	Exclusions map[fleet.DeploymentID][]Exclusion `json:"exclusions,omitempty"`
+	OtherCodes map[fleet.Code]int                 `json:"other_codes,omitempty"` // of deployments not asked for
+	Reasons    []Reason                           `json:"reasons,omitempty"`
+	Status     int                                `json:"status,omitempty"` // HTTP, when refused
+	RefuseCode string                             `json:"refuse_code,omitempty"`
+	RetryAfter time.Duration                      `json:"retry_after,omitempty"` // when refused, 0 = do not say
+	// Decisive is the check that settled a refusal, nil when none alone did.
+	Decisive        *Exclusion `json:"decisive,omitempty"`
+	FailoverAllowed bool       `json:"failover_allowed"`
+	FailoverNote    string     `json:"failover_note,omitempty"`
+	ConfigHash      string     `json:"config_hash,omitempty"`
+	RegistryVersion uint64     `json:"registry_version"`
 	// Nodes gives the names people know the nodes by, for the texts.
 	Nodes []NodeName `json:"nodes,omitempty"`
 }

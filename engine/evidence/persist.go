@@ -1,0 +1,143 @@
+package evidence
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// stored is the ledger as JSON. Entries are sorted, so that the same ledger
+// gives the same bytes.
+type stored struct {
+	Version int           `json:"version"`
+	Speeds  []storedSpeed `json:"speeds"`
+	Habits  []storedHabit `json:"habits"`
+	Caps    []storedCap   `json:"caps"`
+}
+
+type storedSpeed struct {
+	Key      Key                  `json:"key"`
+	Used     uint64               `json:"used"`
+	Seconds  []float64            `json:"seconds,omitempty"`
+	Tasks    map[string][]float64 `json:"tasks,omitempty"`
+	Loads    []float64            `json:"loads,omitempty"`
+	Prefill  mean                 `json:"prefill"`
+	Decode   mean                 `json:"decode"`
+	Parallel parallelState        `json:"parallel"`
+}
+
+type storedHabit struct {
+	Key         ModelKey             `json:"key"`
+	Used        uint64               `json:"used"`
+	Calibration mean                 `json:"calibration"`
+	Output      map[string][]float64 `json:"output,omitempty"`
+	Reasoning   map[string][]float64 `json:"reasoning,omitempty"`
+}
+
+type storedCap struct {
+	Node    string   `json:"node"`
+	Runtime string   `json:"runtime"`
+	Cap     capState `json:"cap"`
+}
+
+const storedVersion = 1
+
+// Export returns everything measured, as JSON for the store.
+func (l *Ledger) Export() []byte {
+	l.mu.Lock()
+	out := stored{Version: storedVersion}
+	for k, s := range l.speeds {
+		out.Speeds = append(out.Speeds, storedSpeed{k, s.used, slices.Clone(s.seconds.values), values(s.tasks),
+			slices.Clone(s.loads.values), s.prefill, s.decode, s.parallel})
+	}
+	for k, h := range l.habits {
+		out.Habits = append(out.Habits, storedHabit{k, h.used, h.calibration, values(h.output), values(h.reasoning)})
+	}
+	for k, c := range l.caps {
+		out.Caps = append(out.Caps, storedCap{k.node, k.runtime, *c})
+	}
+	l.mu.Unlock()
+	slices.SortFunc(out.Speeds, func(a, b storedSpeed) int { return compareKeys(a.Key, b.Key) })
+	slices.SortFunc(out.Habits, func(a, b storedHabit) int { return compareModelKeys(a.Key, b.Key) })
+	slices.SortFunc(out.Caps, func(a, b storedCap) int { return strings.Compare(a.Node+"/"+a.Runtime, b.Node+"/"+b.Runtime) })
+	b, err := json.Marshal(out)
+	if err != nil {
+		panic("evidence: " + err.Error()) // finite numbers and strings always marshal
+	}
+	return b
+}
+
+// Import replaces everything by what Export returned. On an error nothing has
+// changed. Empty input is an empty ledger.
+func (l *Ledger) Import(b []byte) error {
+	var in stored
+	if len(b) > 0 {
+		if err := json.Unmarshal(b, &in); err != nil {
+			return fmt.Errorf("read evidence: %w", err)
+		}
+		if in.Version != storedVersion {
+			return fmt.Errorf("read evidence: version %d is not known here", in.Version)
+		}
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.clear()
+	for _, s := range in.Speeds {
+		st := newSpeedState()
+		st.used, st.prefill, st.decode, st.parallel = s.Used, s.Prefill, s.Decode, s.Parallel
+		fill(st.seconds, s.Seconds)
+		fill(st.loads, s.Loads)
+		fillTasks(st.tasks, s.Tasks, keepTask)
+		l.speeds[s.Key] = st
+		l.clock = max(l.clock, s.Used)
+	}
+	for _, h := range in.Habits {
+		st := newHabitState()
+		st.used, st.calibration = h.Used, h.Calibration
+		fillTasks(st.output, h.Output, keepTokens)
+		fillTasks(st.reasoning, h.Reasoning, keepTokens)
+		l.habits[h.Key] = st
+		l.clock = max(l.clock, h.Used)
+	}
+	for _, c := range in.Caps {
+		l.caps[runtimeKey{c.Node, c.Runtime}] = &capState{c.Cap.Evicted, c.Cap.Times, c.Cap.Seen}
+	}
+	l.forget()
+	l.rebuild()
+	return nil
+}
+
+func values(m map[string]*window) map[string][]float64 {
+	out := make(map[string][]float64, len(m))
+	for k, w := range m {
+		out[k] = slices.Clone(w.values)
+	}
+	return out
+}
+
+func fillTasks(m map[string]*window, in map[string][]float64, size int) {
+	for _, task := range slices.Sorted(maps.Keys(in)) {
+		if w := taskWindow(m, task, size); w != nil {
+			fill(w, in[task])
+		}
+	}
+}
+
+func fill(w *window, values []float64) {
+	for _, v := range values {
+		w.add(v)
+	}
+}
+
+func compareKeys(a, b Key) int {
+	if c := a.Deployment.Compare(b.Deployment); c != 0 {
+		return c
+	}
+	return strings.Compare(a.Digest+"\x00"+a.Quantization+"\x00"+a.Kind, b.Digest+"\x00"+b.Quantization+"\x00"+b.Kind)
+}
+
+func compareModelKeys(a, b ModelKey) int {
+	return strings.Compare(a.Identity+"\x00"+a.Quantization+"\x00"+a.Kind, b.Identity+"\x00"+b.Quantization+"\x00"+b.Kind)
+}

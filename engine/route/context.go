@@ -1,0 +1,137 @@
+package route
+
+import (
+	"math/bits"
+
+	"bellwether/engine/fleet"
+)
+
+// usualContext is the window a runtime loads with when nobody says otherwise.
+const usualContext = 4096
+
+// kindOllama is the runtime whose context is set with each load; others fix it
+// when they start.
+const kindOllama = "ollama"
+
+// contextPlan is the window the request would run in.
+type contextPlan struct {
+	need   int  // input + output + reasoning
+	offers int  // settable maximum, 0 = unknown
+	send   int  // tokens per slot to load with or keep, 0 = the runtime's own
+	size   int  // the window in force then, 0 = unknown
+	reload bool // loaded with another window, which the request cannot use
+}
+
+// settable is the largest window the deployment can be given, 0 = unknown.
+func settable(d *fleet.Deployment) int {
+	if d.Kind != kindOllama && d.LoadedContext > 0 {
+		return d.LoadedContext
+	}
+	return max(d.MaxContext, d.LoadedContext)
+}
+
+// planContext chooses the window (routing.md 3, context_protection). What is
+// loaded stays as it is whenever the request fits: another num_ctx than the
+// loaded one makes Ollama load the whole model again, and the next app's
+// request once more.
+//
+//  1. A client's num_ctx no larger than what is loaded is dropped (strip).
+//  2. A larger one, or a need that does not fit, is a reload.
+//  3. warn and passthrough send the client's num_ctx on as it is.
+//  4. Not loaded yet: the runtime's own if that is enough, else the next power
+//     of two, so that a growing conversation reloads rarely.
+func (j *judge) planContext(c *cand) {
+	t := c.Tokens
+	p := &c.ctx
+	p.need = t.Input + t.Output + t.Reasoning
+	p.offers = settable(c.dep)
+	loaded := 0
+	if c.state == fleet.Loaded || c.state == fleet.Loading {
+		loaded = c.dep.LoadedContext
+	}
+	if c.dep.Kind != kindOllama {
+		p.size = p.offers
+		return
+	}
+	asked := j.q.Needs.NumCtx
+	if asked > 0 && p.offers > 0 && asked > p.offers {
+		asked = p.offers
+		c.note("num_ctx_capped")
+	}
+	if asked > 0 && j.p.ContextProtection != "strip" { // 3
+		p.send, p.size = asked, asked
+		p.reload = loaded > 0 && asked != loaded
+		if p.reload && j.p.ContextProtection == "warn" {
+			c.note("num_ctx_reload")
+		}
+		return
+	}
+	least := p.need
+	if j.q.Needs.Truncates {
+		least = 0
+	}
+	switch {
+	case loaded > 0 && max(least, asked) <= loaded: // 1
+		p.send, p.size = loaded, loaded
+		if asked > 0 && asked != loaded {
+			c.note("num_ctx_dropped")
+		}
+	case loaded > 0: // 2
+		p.send = stepUp(max(least, asked, loaded), p.offers)
+		p.size = p.send
+		p.reload = p.send != loaded
+		if asked > loaded {
+			c.note("num_ctx_reload")
+		}
+	case max(least, asked) > usualContext: // 4
+		p.send = stepUp(max(least, asked), p.offers)
+		p.size = p.send
+	case asked > 0:
+		p.send, p.size = asked, asked
+		if asked < least {
+			p.send, p.size = usualContext, usualContext
+		}
+	}
+}
+
+// stepUp is the smallest power of two that holds n, but never above the
+// settable maximum (0 = unknown).
+func stepUp(n, most int) int {
+	step := usualContext
+	if n > step {
+		step = 1 << bits.Len(uint(n-1))
+	}
+	if most > 0 {
+		return min(step, most)
+	}
+	return step
+}
+
+// outputLimit is the output limit to send, 0 = leave it as asked.
+//
+//  1. A model that thinks gets a limit that leaves room for it, where the
+//     client set one without counting the thinking in: else all of a small
+//     limit goes into reasoning and the answer is empty.
+//  2. Never more than the window leaves: agents ask for 32,000 as a habit.
+func (j *judge) outputLimit(c *cand) (limit int, note string) {
+	n := &j.q.Needs
+	asked := n.OutputAsked
+	if asked == 0 || n.Role == RoleEmbedding || n.LoadOnly {
+		return 0, ""
+	}
+	thinks := !n.ThinkOff && n.ThinkBudget == 0 && c.dep.Can(fleet.CapThinking).Support == fleet.Yes
+	if limit = asked; thinks && j.p.ThinkingOverhead > 1 { // 1
+		limit = max(int(float64(asked)*j.p.ThinkingOverhead), j.p.ThinkingMinPredict)
+	}
+	if c.ctx.size > 0 { // 2
+		limit = min(limit, max(1, c.ctx.size-c.Tokens.Input))
+	}
+	switch {
+	case limit < asked:
+		return limit, "output_clamped"
+	case limit > asked:
+		return limit, "thinking_room"
+	default:
+		return 0, ""
+	}
+}

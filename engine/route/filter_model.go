@@ -1,0 +1,136 @@
+package route
+
+import (
+	"slices"
+	"time"
+
+	"bellwether/engine/fleet"
+)
+
+// checkModel runs the checks that look at the model alone (routing.md 3).
+// Every failed one is listed, so that a person sees all that is in the way.
+func (j *judge) checkModel(c *cand) {
+	n, d := &j.q.Needs, c.dep
+	if d.Disabled {
+		c.exclude(fleet.CodeDisabled, false, d.ID.Model)
+	}
+	if d.Unhealthy != "" {
+		c.exclude(fleet.CodeUnhealthy, true, d.ID.Model, d.Unhealthy)
+	}
+	if role := roleCapability(n.Role); d.Can(role).Support == fleet.No {
+		c.exclude(fleet.CodeRole, false, d.ID.Model, string(n.Role))
+	}
+	if j.localOnly() && d.ID.Node != j.q.Origin {
+		c.exclude(fleet.CodeLocality, false, c.node.Name)
+	}
+	if a := j.wants[c.want].alias; a != nil {
+		checkAlias(c, a)
+	}
+	for _, name := range j.missing(d) {
+		claim := d.Can(name)
+		c.exclude(fleet.CodeCapability, false, d.ID.Model, string(name), claim.Support.String(), claim.Source.String())
+	}
+	if n.RemoteImage && !j.p.RemoteImages {
+		c.exclude(fleet.CodeRemoteImage, false)
+	}
+	if p := &c.ctx; !n.Truncates && p.offers > 0 && p.need > p.offers {
+		c.exclude(fleet.CodeContext, false, p.need, p.offers, c.node.Name, d.Kind)
+	}
+	if c.ctx.offers == 0 && n.Role == RoleChat {
+		c.note("context_unknown")
+	}
+	for _, f := range n.Fields {
+		if !d.Honour(f) {
+			c.exclude(fleet.CodeFieldNotHonoured, false, f, d.Kind)
+		}
+	}
+	if c.state == fleet.Leaving {
+		c.exclude(fleet.CodeAdmission, true, admitLeaving, d.ID.Model, c.node.Name)
+	}
+}
+
+// Kinds of the admission exclusion: its first operand.
+const (
+	admitLeaving  = "leaving"
+	admitUnknown  = "unknown_size"
+	admitDeadline = "deadline"
+)
+
+func roleCapability(r Role) fleet.Capability {
+	if r == RoleEmbedding {
+		return fleet.CapEmbedding
+	}
+	return fleet.CapChat
+}
+
+func (j *judge) localOnly() bool {
+	const here = "this_node"
+	return j.q.Needs.Locality == here || j.p.Locality == here || j.alias != nil && j.alias.Locality == here
+}
+
+func checkAlias(c *cand, a *Alias) {
+	for _, tag := range a.Tags {
+		if !slices.Contains(c.dep.Tags, tag) {
+			c.exclude(fleet.CodeAliasConstraint, false, c.dep.ID.Model, "tag "+tag)
+		}
+	}
+	if a.RequireVision && c.dep.Can(fleet.CapVision).Support != fleet.Yes {
+		c.exclude(fleet.CodeAliasConstraint, false, c.dep.ID.Model, "vision")
+	}
+}
+
+// missing lists the capabilities the request needs and the deployment is not
+// known to have. A role that is not known is one of them; one known to be
+// wrong has its own code.
+func (j *judge) missing(d *fleet.Deployment) []fleet.Capability {
+	n := &j.q.Needs
+	var out []fleet.Capability
+	need := func(needed bool, name fleet.Capability) {
+		if needed && d.Can(name).Support != fleet.Yes {
+			out = append(out, name)
+		}
+	}
+	role := roleCapability(n.Role)
+	need(d.Can(role).Support == fleet.Unknown, role)
+	need(n.NeedsTools, fleet.CapTools)
+	need(n.ToolChoiceRequired, fleet.CapToolChoiceRequired)
+	// Several calls in an earlier turn are history: a model that made them need
+	// not be able to make only one. Only a known no is in the way.
+	need(n.SingleCall || n.ParallelTools && d.Can(fleet.CapParallelTools).Support == fleet.No, fleet.CapParallelTools)
+	need(n.JSONSchema, fleet.CapJSONSchema)
+	need(n.JSONObject, fleet.CapJSONObject)
+	need(n.Vision, fleet.CapVision)
+	need(n.AudioIn, fleet.CapAudio)
+	need(n.ThinkStrict, fleet.CapThinking)
+	need(n.Insert, fleet.CapInsert)
+	need(n.Continuation, fleet.CapContinuation)
+	need(n.Streaming && n.Role == RoleChat, fleet.CapStreaming)
+	return out
+}
+
+// checkDeadline refuses before loading what cannot begin in time: the client's
+// leaving would only kill the load (routing.md 12).
+func (j *judge) checkDeadline(c *cand) {
+	left := j.timeLeft()
+	first := seconds(j.loadSeconds(c) + c.prefillSeconds())
+	if c.mem.load && first > left {
+		c.exclude(fleet.CodeAdmission, false, admitDeadline, c.dep.ID.Model, first.Seconds(), left.Seconds())
+	}
+}
+
+// timeLeft is what remains of the request's time.
+func (j *judge) timeLeft() time.Duration {
+	total := j.total()
+	if j.q.Arrived.IsZero() || j.v.Now.Before(j.q.Arrived) {
+		return total
+	}
+	return total - j.v.Now.Sub(j.q.Arrived)
+}
+
+// total is the tightest of what the request allows and what we allow any.
+func (j *judge) total() time.Duration {
+	if t := j.q.Needs.Timeout; t > 0 && t < j.p.Total {
+		return t
+	}
+	return j.p.Total
+}

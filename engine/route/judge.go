@@ -1,0 +1,198 @@
+package route
+
+import (
+	"slices"
+	"strings"
+
+	"bellwether/engine/fleet"
+)
+
+// gb is a gigabyte as machines and settings count it.
+const gb = 1 << 30
+
+// judge is one Decide under way: what it looks at and what it found so far.
+type judge struct {
+	v     *View
+	p     *Policy
+	q     *Query
+	alias *Alias // the request's name is one, else nil
+	wants []want
+	nodes []nodeView
+	cands []cand
+	d     *Decision
+
+	// median is the fleet's median memory bandwidth, GB/s; 0 = none is known.
+	median float64
+	// bound is set when some candidate has the identity that the request's tool
+	// calls came from: then only those may answer.
+	bound bool
+}
+
+// nodeView is a node with what holds for all its deployments.
+type nodeView struct {
+	*fleet.Node
+	out     []Exclusion
+	exempt  bool // the origin's own node, and its owner's requests are served
+	pools   []poolView
+	victims []victim // idle and unpinned, least recently used first; see victimsOf
+	looked  bool     // victims are filled in
+}
+
+// cand is one deployment of a wanted model, judged.
+type cand struct {
+	Candidate
+	want   int // its place in wants
+	node   *nodeView
+	dep    *fleet.Deployment
+	lane   Lane
+	state  fleet.Residency // with loads the lanes know of and no heartbeat has told yet
+	out    []Exclusion     // empty: it survived
+	ctx    contextPlan
+	mem    memoryPlan
+	speed  speed
+	tag    string // of its identity, when the request is bound
+	points int64  // node score in millionths: equal scores must compare equal
+}
+
+// inMemory reports whether the model is loaded or being loaded.
+func (c *cand) inMemory() bool { return c.state == fleet.Loaded || c.state == fleet.Loading }
+
+func (c *cand) exclude(code fleet.Code, hold bool, operands ...any) {
+	c.out = append(c.out, Exclusion{Code: code, Operands: operands, Hold: hold})
+}
+
+// note adds a remark on the candidate, once.
+func (c *cand) note(s string) {
+	if !slices.Contains(c.Notes, s) {
+		c.Notes = append(c.Notes, s)
+	}
+}
+
+// look finds the candidates and judges each of them.
+func (j *judge) look() {
+	j.nodes = make([]nodeView, len(j.v.Fleet.Nodes))
+	j.d.Nodes = make([]NodeName, len(j.v.Fleet.Nodes))
+	for i := range j.v.Fleet.Nodes {
+		n := &j.v.Fleet.Nodes[i]
+		j.nodes[i] = nodeView{Node: n}
+		j.d.Nodes[i] = NodeName{n.Node, n.Name}
+	}
+	slices.SortFunc(j.d.Nodes, func(a, b NodeName) int { return strings.Compare(a.ID, b.ID) })
+	if j.p.Score.BandwidthNormalize {
+		j.median = medianBandwidth(j.v.Fleet)
+	}
+	for i := range j.nodes {
+		j.lookAtNode(&j.nodes[i])
+	}
+	slices.SortFunc(j.cands, func(a, b cand) int {
+		if a.want != b.want {
+			return a.want - b.want
+		}
+		return a.Deployment.Compare(b.Deployment)
+	})
+	j.bindToIssuer()
+	for i := range j.cands {
+		j.judge(&j.cands[i])
+	}
+	j.absences()
+	j.countOthers()
+}
+
+// lookAtNode checks the node once and collects its deployments of wanted models.
+func (j *judge) lookAtNode(n *nodeView) {
+	j.checkNode(n)
+	n.pools = poolViews(n.Node)
+	for k := range n.Deployments {
+		d := &n.Deployments[k]
+		i := j.wantOf(d)
+		if i < 0 {
+			continue
+		}
+		lane := j.v.Lanes[d.ID]
+		j.wants[i].known = true
+		j.cands = append(j.cands, cand{
+			Candidate: Candidate{Deployment: d.ID, Depth: lane.Depth()},
+			want:      i, node: n, dep: d, lane: lane, state: stateOf(d, lane),
+		})
+	}
+}
+
+// stateOf trusts the lanes where they are ahead of the heartbeat: a load that
+// was granted a moment ago is under way.
+func stateOf(d *fleet.Deployment, l Lane) fleet.Residency {
+	if d.Residency == fleet.OnDisk && l.LoadRemaining > 0 {
+		return fleet.Loading
+	}
+	return d.Residency
+}
+
+// wantOf returns the first want a deployment can fill, -1 if there is none.
+func (j *judge) wantOf(d *fleet.Deployment) int {
+	for i := range j.wants {
+		w := &j.wants[i]
+		if w.only != (fleet.DeploymentID{}) {
+			if w.only == d.ID {
+				return i
+			}
+			continue
+		}
+		if w.matches(d.ID.Model) {
+			return i
+		}
+	}
+	return -1
+}
+
+// judge runs all checks on a candidate, and scores it if it survives.
+func (j *judge) judge(c *cand) {
+	c.Tokens = j.tokensFor(c.dep)
+	c.speed = speedOf(c.node.Node, c.dep, j.v.Evidence)
+	c.Loaded = c.inMemory()
+	j.planContext(c)
+	j.checkModel(c)
+	c.out = append(c.out, c.node.out...)
+	j.planMemory(c)
+	c.Slots = j.slots(c)
+	j.checkPlace(c)
+	j.checkDeadline(c)
+	if len(c.out) > 0 {
+		return
+	}
+	j.score(c)
+}
+
+// absences says for each wanted model which nodes do not have it at all.
+func (j *judge) absences() {
+	for i := range j.wants {
+		w := &j.wants[i]
+		if w.only != (fleet.DeploymentID{}) {
+			continue
+		}
+		for k := range j.nodes {
+			n := &j.nodes[k]
+			if !j.has(i, n) {
+				id := fleet.DeploymentID{Node: n.Node.Node, Runtime: anyRuntime, Model: w.name}
+				j.exclusions()[id] = []Exclusion{{Code: fleet.CodeModelAbsent, Operands: []any{w.name, n.Name}}}
+			}
+		}
+	}
+}
+
+// anyRuntime stands for the runtime in the id of a model that a node lacks.
+const anyRuntime = "-"
+
+func (j *judge) has(want int, n *nodeView) bool {
+	for i := range j.cands {
+		if j.cands[i].want == want && j.cands[i].node == n {
+			return true
+		}
+	}
+	return false
+}
+
+func (j *judge) exclusions() map[fleet.DeploymentID][]Exclusion {
+	if j.d.Exclusions == nil {
+		j.d.Exclusions = make(map[fleet.DeploymentID][]Exclusion, len(j.cands)+len(j.nodes))
+	}
+	return j.d.Exclusions
+}

@@ -1,0 +1,244 @@
+package route
+
+import (
+	"slices"
+	"strings"
+
+	"bellwether/engine/fleet"
+)
+
+// want is one model the request may be served by, in list order.
+type want struct {
+	name     string             // as listed
+	canon    string             // its canonical form, for comparing
+	only     fleet.DeploymentID // asked by deployment id: no other will do; zero = any
+	alias    *Alias             // whose member it is, nil = named by the request
+	fallback bool               // from the list behind the first choice
+	known    bool               // some deployment of the fleet has it
+}
+
+// matches compares without allocating: canon is lower case and has a tag.
+func (w *want) matches(model string) bool {
+	const latest = ":latest"
+	if len(model) == len(w.canon) {
+		return strings.EqualFold(model, w.canon)
+	}
+	return len(model)+len(latest) == len(w.canon) && strings.HasSuffix(w.canon, latest) &&
+		strings.LastIndexByte(model, ':') <= strings.LastIndexByte(model, '/') &&
+		strings.EqualFold(model, w.canon[:len(model)])
+}
+
+// resolve turns the names of the request into wants: the first choice, then
+// the fallbacks unless they are forbidden. Aliases come before models.
+func (j *judge) resolve() {
+	j.expand(j.q.Model, false)
+	if j.q.Needs.NoFallback {
+		return
+	}
+	for _, name := range j.q.Fallbacks {
+		j.expand(name, true)
+	}
+}
+
+// expand adds one listed name: an alias becomes its members, a deployment id
+// one want that only it can fill, anything else a model.
+func (j *judge) expand(name string, fallback bool) {
+	if alias, called := j.p.AliasFor(name); alias != nil {
+		if !fallback {
+			j.alias = alias
+			j.d.Alias = called
+			j.d.Profile = j.profile(alias)
+		}
+		for _, m := range alias.Models {
+			j.add(want{name: m, alias: alias, fallback: fallback})
+		}
+		return
+	}
+	if d := j.deploymentNamed(name); d != nil {
+		j.add(want{name: d.ID.Model, only: d.ID, fallback: fallback})
+		return
+	}
+	j.add(want{name: name, fallback: fallback})
+}
+
+func (j *judge) add(w want) {
+	w.canon = fleet.CanonicalModel(w.name)
+	for i := range j.wants {
+		if j.wants[i].canon == w.canon && (j.wants[i].only == w.only || j.wants[i].only == fleet.DeploymentID{}) {
+			return
+		}
+	}
+	j.wants = append(j.wants, w)
+}
+
+// profile is the alias's own unless the request names one that exists.
+func (j *judge) profile(a *Alias) string {
+	if _, ok := j.p.Profiles[j.q.Needs.Profile]; ok {
+		return j.q.Needs.Profile
+	}
+	if a.Profile != "" {
+		return a.Profile
+	}
+	return "balanced"
+}
+
+// AliasFor returns the alias a name stands for and under which key, nil if it
+// stands for none. An exact key wins, then auto:balanced as auto, then the
+// pattern (claude-*) with the most letters. A ":latest" that some clients add
+// to every name is not part of an alias.
+func (p *Policy) AliasFor(name string) (alias *Alias, key string) {
+	if len(p.Aliases) == 0 {
+		return nil, ""
+	}
+	n := strings.TrimSuffix(strings.ToLower(name), ":latest")
+	if n == "auto:balanced" {
+		if a, ok := p.Aliases[n]; ok {
+			return &a, n
+		}
+		n = "auto"
+	}
+	if a, ok := p.Aliases[n]; ok {
+		return &a, n
+	}
+	for k := range p.Aliases {
+		if strings.Contains(k, "*") && glob(k, n) && (len(k) > len(key) || len(k) == len(key) && k < key) {
+			key = k
+		}
+	}
+	if key == "" {
+		return nil, ""
+	}
+	a := p.Aliases[key]
+	return &a, key
+}
+
+// reserved names want an alias before they mean anything, unless a model is
+// really called so: auto is for ranking, claude-* are other people's models.
+func reserved(name string) bool {
+	n := strings.ToLower(name)
+	return n == "auto" || strings.HasPrefix(n, "auto:") || strings.HasPrefix(n, "claude-")
+}
+
+// deploymentNamed reads node/runtime/model, with the node's id or its name.
+// Names of models may look alike, so it must exist.
+func (j *judge) deploymentNamed(name string) *fleet.Deployment {
+	id, ok := fleet.ParseDeploymentID(name)
+	if !ok {
+		return nil
+	}
+	w := want{canon: fleet.CanonicalModel(id.Model)}
+	for i := range j.v.Fleet.Nodes {
+		n := &j.v.Fleet.Nodes[i]
+		if n.Node != id.Node && !strings.EqualFold(n.Name, id.Node) {
+			continue
+		}
+		for k := range n.Deployments {
+			if d := &n.Deployments[k]; d.ID.Runtime == id.Runtime && w.matches(d.ID.Model) {
+				return d
+			}
+		}
+	}
+	return nil
+}
+
+// nearest returns up to three installed models whose names resemble one.
+func nearest(f *fleet.Snapshot, name string) []string {
+	type near struct {
+		name string
+		far  int
+	}
+	asked := fleet.CanonicalModel(name)
+	seen := map[string]bool{}
+	var all []near
+	for i := range f.Nodes {
+		for k := range f.Nodes[i].Deployments {
+			model := f.Nodes[i].Deployments[k].ID.Model
+			canon := fleet.CanonicalModel(model)
+			if seen[canon] {
+				continue
+			}
+			seen[canon] = true
+			all = append(all, near{model, distance(asked, canon)})
+		}
+	}
+	slices.SortFunc(all, func(a, b near) int {
+		if a.far != b.far {
+			return a.far - b.far
+		}
+		return strings.Compare(a.name, b.name)
+	})
+	var out []string
+	for _, n := range all {
+		if len(out) < 3 && n.far <= max(2, len(asked)/3) {
+			out = append(out, n.name)
+		}
+	}
+	return out
+}
+
+// installed returns up to limit names of models of the fleet, sorted, and how
+// many there are in all.
+func installed(f *fleet.Snapshot, limit int) (names []string, all int) {
+	for i := range f.Nodes {
+		for k := range f.Nodes[i].Deployments {
+			names = append(names, f.Nodes[i].Deployments[k].ID.Model)
+		}
+	}
+	slices.Sort(names)
+	names = slices.Compact(names)
+	return names[:min(limit, len(names))], len(names)
+}
+
+// distance is the edit distance of two names, but names that share everything
+// before the tag, or of which one holds the other, are near.
+func distance(a, b string) int {
+	baseA, _, _ := strings.Cut(a, ":")
+	baseB, _, _ := strings.Cut(b, ":")
+	if baseA == baseB {
+		return 1
+	}
+	if strings.Contains(baseA, baseB) || strings.Contains(baseB, baseA) {
+		return 2
+	}
+	row := make([]int, len(b)+1)
+	for k := range row {
+		row[k] = k
+	}
+	for i := range len(a) {
+		corner := row[0]
+		row[0] = i + 1
+		for k := range len(b) {
+			cost := corner
+			if a[i] != b[k] {
+				cost = 1 + min(corner, row[k], row[k+1])
+			}
+			corner, row[k+1] = row[k+1], cost
+		}
+	}
+	return row[len(b)]
+}
+
+// glob matches * (any letters) and ? (one), ignoring case.
+func glob(pattern, s string) bool {
+	pattern, s = strings.ToLower(pattern), strings.ToLower(s)
+	star, mark, p, i := -1, 0, 0, 0
+	for i < len(s) {
+		switch {
+		case p < len(pattern) && (pattern[p] == '?' || pattern[p] == s[i]) && pattern[p] != '*':
+			p++
+			i++
+		case p < len(pattern) && pattern[p] == '*':
+			star, mark = p, i
+			p++
+		case star >= 0:
+			mark++
+			p, i = star+1, mark
+		default:
+			return false
+		}
+	}
+	for p < len(pattern) && pattern[p] == '*' {
+		p++
+	}
+	return p == len(pattern)
+}

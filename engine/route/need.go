@@ -1,0 +1,124 @@
+package route
+
+import (
+	"bellwether/engine/evidence"
+	"bellwether/engine/fleet"
+)
+
+// tokensFor is what the request needs of one deployment: our estimate of the
+// prompt times what its model was seen to make of such estimates, and what its
+// answers usually take where that is known (routing.md 2).
+func (j *judge) tokensFor(d *fleet.Deployment) Tokens {
+	n := &j.q.Needs
+	t := n.Tokens
+	if k := j.v.Evidence.Calibration(d); k != 1 {
+		t.Input = ceil(float64(t.Input) * k)
+	}
+	if n.Role == RoleEmbedding || n.LoadOnly {
+		return Tokens{Input: t.Input}
+	}
+	if f := j.v.Evidence.Output(d, n.PrimaryTask); f.N >= fewAnswers {
+		t.Output = atMost(n.OutputAsked, int(f.V))
+	}
+	if n.ThinkOff || d.Can(fleet.CapThinking).Support != fleet.Yes {
+		t.Reasoning = 0
+		return t
+	}
+	if f := j.v.Evidence.Reasoning(d, n.PrimaryTask); f.N >= fewAnswers {
+		t.Reasoning = int(f.V)
+	}
+	t.Reasoning = under(n.OutputAsked, t.Output, t.Reasoning)
+	return t
+}
+
+// fewAnswers is how many answers are too few to speak of a habit.
+const fewAnswers = 5
+
+func atMost(asked, n int) int {
+	if asked > 0 {
+		return min(asked, n)
+	}
+	return n
+}
+
+// speed is how fast a deployment is, measured or guessed. Tokens a second and
+// seconds.
+type speed struct {
+	prefill, decode float64
+	load            float64
+	p75             float64
+	samples         int // behind p75; below enoughSamples it is guessed
+}
+
+// Guesses while nothing is measured.
+const (
+	enoughSamples  = 20         // validated durations before their p75 is believed
+	usualTokens    = 100        // of an answer, for the guessed p75
+	diskRate       = 2e9        // bytes a second a load reads at
+	weightShare    = 0.85       // of the memory bandwidth that reading weights reaches
+	tokenOverhead  = 0.003      // seconds a token beside reading weights
+	prefillPerRate = 5          // prompts are read at least so much faster than answers are written
+	fewSpeeds      = 3          // samples before a measured rate is believed
+	slowest        = 1.0        // tokens a second, at least
+	unknownWeights = int64(4e9) // bytes, for loads and rates of models of unknown size
+)
+
+func speedOf(n *fleet.Node, d *fleet.Deployment, b *evidence.Book) speed {
+	known := b.Speeds(d)
+	if known == nil {
+		known = &noSpeeds
+	}
+	s := speed{decode: coldDecode(n, d), samples: known.Seconds.N}
+	if known.Decode.N >= fewSpeeds {
+		s.decode = known.Decode.V
+	}
+	s.prefill = max(slowest, s.decode*prefillPerRate)
+	if known.Prefill.N >= fewSpeeds {
+		s.prefill = known.Prefill.V
+	}
+	s.load = float64(sizeOr(d, unknownWeights)) / diskRate
+	if known.Load.Known() {
+		s.load = known.Load.V
+	}
+	s.p75 = coldSeconds(n, d)
+	if s.samples >= enoughSamples {
+		s.p75 = known.Seconds.V
+	}
+	return s
+}
+
+var noSpeeds evidence.Speeds
+
+// coldDecode guesses tokens a second from reading the active weights once a
+// token, without a known bandwidth from their size alone.
+func coldDecode(n *fleet.Node, d *fleet.Deployment) float64 {
+	active := float64(d.WeightsBytes)
+	if active == 0 {
+		active = float64(unknownWeights)
+	}
+	if d.ActiveParams > 0 && d.Parameters > d.ActiveParams {
+		active *= d.ActiveParams / d.Parameters
+	}
+	bw := n.Hardware.BandwidthGBs
+	if !bw.Known || bw.V <= 0 {
+		return max(slowest, usualTokens/max(1, active/gb))
+	}
+	return max(slowest, 1/(active/1e9/(weightShare*bw.V)+tokenOverhead))
+}
+
+// coldSeconds guesses the p75 of an answer (routing.md 4, signal 4).
+func coldSeconds(n *fleet.Node, d *fleet.Deployment) float64 {
+	weights := float64(d.WeightsBytes) / gb
+	tps := max(1, usualTokens/max(1, weights))
+	if bw := n.Hardware.BandwidthGBs; bw.Known && bw.V > 0 {
+		tps = max(10, bw.V*1.2/max(1, weights/10))
+	}
+	return usualTokens / tps
+}
+
+func sizeOr(d *fleet.Deployment, other int64) int64 {
+	if s := d.Size(); s > 0 {
+		return s
+	}
+	return other
+}

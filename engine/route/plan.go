@@ -1,0 +1,84 @@
+package route
+
+import (
+	"time"
+
+	"bellwether/engine/fleet"
+)
+
+// deadlineFactor is how much longer than predicted a step may take.
+const deadlineFactor = 3
+
+// plan is what serving the request at the chosen candidate takes; limited
+// says why its output limit is not the asked one, "" if it is.
+func (j *judge) plan(c *cand) (p Plan, limited string) {
+	output, note := j.outputLimit(c)
+	if note != "" {
+		c.note(note)
+	}
+	p = Plan{
+		Load: c.mem.load, Reload: c.ctx.reload, Evict: c.mem.evict,
+		Context: c.ctx.send, Output: output, Slots: c.Slots,
+		Idle: j.p.StreamIdle, Total: j.timeLeft(),
+		PredictedSeconds: c.prefillSeconds() + c.decodeSeconds(c.Tokens.Output+c.Tokens.Reasoning),
+	}
+	if c.mem.load {
+		p.Need = c.mem.need
+	}
+	p.FirstContent = j.firstContent(c, output)
+	p.Idle = min(p.Idle, p.Total)
+	return p, note
+}
+
+// firstContent is how long the first piece of the answer may take: three times
+// what is predicted, and never less than the setting. An answer in one piece
+// comes when it is whole, so its writing is part of it, up to the output limit.
+func (j *judge) firstContent(c *cand, limit int) time.Duration {
+	predicted := j.loadSeconds(c) + c.prefillSeconds()
+	if !j.q.Needs.Streaming && j.q.Needs.Role == RoleChat && !j.q.Needs.LoadOnly {
+		predicted += c.decodeSeconds(c.mostOutput(&j.q.Needs, limit))
+	}
+	return min(max(j.p.FirstContent, seconds(deadlineFactor*predicted)), j.timeLeft())
+}
+
+// mostOutput is the longest answer possible: the limit we send, else the asked
+// one, else what the window leaves, else the estimate.
+func (c *cand) mostOutput(n *Requirements, limit int) int {
+	switch {
+	case limit > 0:
+		return limit
+	case n.OutputAsked > 0:
+		return n.OutputAsked
+	case c.ctx.size > c.Tokens.Input:
+		return c.ctx.size - c.Tokens.Input
+	default:
+		return c.Tokens.Output + c.Tokens.Reasoning
+	}
+}
+
+// loadSeconds is the rest of a load under way, else the load the plan makes,
+// else nothing.
+func (j *judge) loadSeconds(c *cand) float64 {
+	switch {
+	case c.state == fleet.Loading:
+		if c.lane.LoadRemaining > 0 {
+			return c.lane.LoadRemaining.Seconds()
+		}
+		return c.speed.load
+	case c.mem.load:
+		return c.speed.load
+	default:
+		return 0
+	}
+}
+
+func (c *cand) prefillSeconds() float64 { return float64(c.Tokens.Input) / c.speed.prefill }
+
+func (c *cand) decodeSeconds(tokens int) float64 { return float64(tokens) / c.speed.decode }
+
+// seconds turns a prediction into a duration; what would not fit one is the
+// longest there is.
+func seconds(s float64) time.Duration {
+	const most = 1e9 // about thirty years
+	return time.Duration(min(s, most) * float64(time.Second))
+}

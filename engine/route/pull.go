@@ -1,0 +1,216 @@
+package route
+
+import (
+	"slices"
+	"strings"
+
+	"bellwether/engine/fleet"
+)
+
+// Refuse codes: why a request got no place, for clients and records.
+const (
+	RefuseUnknownModel = "model_not_found"
+	RefuseUnknownNode  = "unknown_node"
+	RefuseContext      = "context_length_exceeded"
+	RefuseCapability   = "unsupported_capability"
+	RefuseField        = "unsupported_parameter"
+	RefuseRemoteImage  = "remote_image"
+	RefuseMemory       = "insufficient_memory"
+	RefuseDeadline     = "deadline_too_short"
+	RefuseUnavailable  = "model_unavailable"
+	RefuseHeldOut      = "no_capacity"
+	RefuseAppLimit     = "too_many_requests"
+	// RefuseAskPull is the refuse code of a request that waits for its owner's
+	// leave to pull the model.
+	RefuseAskPull = "waiting_for_approval"
+)
+
+// giveUp ends what neither a place nor waiting can serve: pull, ask, refuse.
+func (j *judge) giveUp() {
+	d := j.d
+	d.Verdict = Refuse
+	if !j.anyKnown() {
+		target := j.pullTarget()
+		switch {
+		case target == nil:
+		case j.p.AutoPull == "on":
+			d.Verdict = Pull
+			d.Chosen = *target
+			d.Model = j.q.Model
+			j.reason("pull", j.q.Model, j.nodeName(target.Node))
+			return
+		case j.p.AutoPull == "ask":
+			d.Status, d.RefuseCode = 503, RefuseAskPull
+			j.reason("ask_pull", j.q.Model)
+			return
+		}
+		d.Status, d.RefuseCode = 404, RefuseUnknownModel
+		j.unknown()
+		return
+	}
+	if j.q.Needs.Node != "" && j.wrongNode() {
+		return
+	}
+	d.Status, d.RefuseCode = j.refusal()
+}
+
+// wrongNode: the request names a node that is not there or lacks the model.
+func (j *judge) wrongNode() bool {
+	name := j.q.Needs.Node
+	var all, having []string
+	exists := false
+	for i := range j.nodes {
+		n := &j.nodes[i]
+		all = append(all, n.Name)
+		has := slices.ContainsFunc(j.cands, func(c cand) bool { return c.node == n })
+		if n.isCalled(name) && has {
+			return false
+		}
+		exists = exists || n.isCalled(name)
+		if has {
+			having = append(having, n.Name)
+		}
+	}
+	if !exists {
+		slices.Sort(all)
+		j.d.Status, j.d.RefuseCode = 400, RefuseUnknownNode
+		j.reason("unknown_node", name, strings.Join(all, ", "))
+		return true
+	}
+	slices.Sort(having)
+	j.d.Status, j.d.RefuseCode = 404, RefuseUnknownModel
+	j.reason("absent_there", name, strings.Join(having, ", "))
+	return true
+}
+
+// unknown says why nothing by that name can serve, and what there is.
+func (j *judge) unknown() {
+	names, all := installed(j.v.Fleet, 5)
+	switch {
+	case j.alias != nil && len(j.alias.Models) == 0:
+		j.reason("alias_empty", j.d.Alias)
+	case j.alias != nil:
+		j.reason("alias_absent", j.d.Alias, strings.Join(j.alias.Models, ", "))
+	case reserved(j.q.Model):
+		j.reason("alias_needed", j.q.Model, strings.Join(names, ", "))
+	case all == 0:
+		j.reason("fleet_empty", j.q.Model)
+	default:
+		j.reason("unknown_model", j.q.Model, strings.Join(nearest(j.v.Fleet, j.q.Model), ", "), strings.Join(names, ", "), all)
+	}
+}
+
+// pullTarget is where the first choice would be fetched to, nil if it may not
+// be: only a model named by the request, only by callers with the right, only
+// from listed registries; on a node that is at hand and may work for it, the
+// one with the most free memory.
+func (j *judge) pullTarget() *fleet.DeploymentID {
+	n := &j.q.Needs
+	if j.p.AutoPull != "on" && j.p.AutoPull != "ask" || !n.MayPull || j.alias != nil || reserved(j.q.Model) ||
+		!pullable(j.q.Model) || !slices.Contains(j.p.AutoPullAllow, registryOf(j.q.Model)) {
+		return nil
+	}
+	var best *fleet.DeploymentID
+	var most int64 = -1
+	for i := range j.nodes {
+		node := &j.nodes[i]
+		if len(node.out) > 0 || j.localOnly() && node.Node.Node != j.q.Origin {
+			continue
+		}
+		for k := range node.Runtimes {
+			rt := &node.Runtimes[k]
+			if rt.Kind != kindOllama || !rt.Up {
+				continue
+			}
+			var free int64
+			if p := node.pool(rt.Pool); p != nil {
+				free = p.available
+			}
+			id := fleet.DeploymentID{Node: node.Node.Node, Runtime: rt.Name, Model: j.q.Model}
+			if free > most || free == most && id.Compare(*best) < 0 {
+				best, most = &id, free
+			}
+		}
+	}
+	return best
+}
+
+// registryOf is the host a model's name is fetched from, "" = the library.
+func registryOf(name string) string {
+	first, _, more := strings.Cut(name, "/")
+	if more && strings.ContainsAny(first, ".:") {
+		return strings.ToLower(first)
+	}
+	return ""
+}
+
+// pullable guards against names that are none before anything is fetched.
+func pullable(name string) bool {
+	if name == "" || len(name) > 200 || strings.Contains(name, "..") {
+		return false
+	}
+	for _, c := range name {
+		switch {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', strings.ContainsRune("._-/:", c):
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// refusal names the cause of a refusal by the candidate that is nearest to
+// serving: the fewest checks in its way that waiting does not cure, then list
+// order. Of those the first in the order of the checks counts.
+func (j *judge) refusal() (status int, code string) {
+	var nearest *cand
+	least := 0
+	for i := range j.cands {
+		c := &j.cands[i]
+		n := 0
+		for _, x := range c.out {
+			if !x.Hold {
+				n++
+			}
+		}
+		if n > 0 && (nearest == nil || n < least) {
+			nearest, least = c, n
+		}
+	}
+	if nearest == nil {
+		return 503, RefuseUnavailable
+	}
+	for _, x := range nearest.out {
+		if !x.Hold {
+			j.d.Decisive = &Exclusion{x.Code, x.Operands, x.Hold}
+			return statusOf(x)
+		}
+	}
+	return 503, RefuseUnavailable
+}
+
+func statusOf(x Exclusion) (status int, code string) {
+	switch x.Code {
+	case fleet.CodeContext:
+		return 400, RefuseContext
+	case fleet.CodeCapability, fleet.CodeRole, fleet.CodeAliasConstraint:
+		return 400, RefuseCapability
+	case fleet.CodeFieldNotHonoured:
+		return 400, RefuseField
+	case fleet.CodeRemoteImage:
+		return 400, RefuseRemoteImage
+	case fleet.CodeMemory:
+		return 503, RefuseMemory
+	case fleet.CodeAdmission:
+		if kind, _ := x.operand(0).(string); kind == admitDeadline {
+			return 503, RefuseDeadline
+		}
+		return 503, RefuseMemory
+	case fleet.CodeFailedBefore:
+		return 502, RefuseUnavailable
+	default:
+		return 503, RefuseUnavailable
+	}
+}
+
+func (j *judge) nodeName(id string) string { return j.d.nodeName(id) }
