@@ -40,7 +40,7 @@ func (s *Store) cleanStep(ctx context.Context) (more bool, err error) {
 		return false, nil
 	}
 	lim := s.limits.Load()
-	removed, err := s.removeOldest(ctx, s.now().Add(-lim.age).UnixNano())
+	removed, err := s.removeOldest(ctx, s.now().Add(-lim.age).UnixNano(), cleanRows)
 	if err != nil {
 		return false, err
 	}
@@ -48,9 +48,12 @@ func (s *Store) cleanStep(ctx context.Context) (more bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	if removed == 0 && size.used() > lim.bytes {
+	if over := size.used() - lim.bytes; removed == 0 && over > 0 {
 		const ever = 1<<63 - 1
-		if removed, err = s.removeOldest(ctx, ever); err != nil {
+		// A record takes 1 to 10 KB: smaller steps near the limit, so that no
+		// more goes than must.
+		rows := min(max(over/2048, 16), cleanRows)
+		if removed, err = s.removeOldest(ctx, ever, rows); err != nil {
 			return false, err
 		}
 	}
@@ -64,11 +67,11 @@ func (s *Store) cleanStep(ctx context.Context) (more bool, err error) {
 	return removed > 0 || size.free > cleanPages, nil
 }
 
-// removeOldest deletes up to cleanRows of the oldest records that arrived
-// before the given unix time in nanoseconds.
-func (s *Store) removeOldest(ctx context.Context, before int64) (int64, error) {
+// removeOldest deletes up to rows of the oldest records that arrived before
+// the given unix time in nanoseconds, and returns how many there were.
+func (s *Store) removeOldest(ctx context.Context, before, rows int64) (int64, error) {
 	done, err := s.write.db.ExecContext(ctx, `DELETE FROM decisions WHERE (at, id) IN
-		(SELECT at, id FROM decisions WHERE at < ? ORDER BY at, id LIMIT ?)`, before, cleanRows)
+		(SELECT at, id FROM decisions WHERE at < ? ORDER BY at, id LIMIT ?)`, before, rows)
 	if err != nil {
 		return 0, err
 	}

@@ -46,6 +46,7 @@ func (s *Store) connect(ctx context.Context) error {
 		db, err = s.startOver(ctx, err)
 	}
 	if err != nil {
+		s.openReadOnly(ctx)
 		return err
 	}
 	if err := s.adopt(ctx, db); err != nil {
@@ -53,6 +54,27 @@ func (s *Store) connect(ctx context.Context) error {
 		return err
 	}
 	return s.writeKept(ctx)
+}
+
+// openReadOnly gives queries what can be read of a file that cannot be
+// written, such as one in a folder without write permission.
+func (s *Store) openReadOnly(ctx context.Context) {
+	if s.write.readers.Load() != nil {
+		return
+	}
+	how := reading
+	if _, missing := os.Stat(s.path + "-wal"); missing != nil {
+		how = frozen // SQLite would want to create the log otherwise
+	}
+	readers, err := openFile(s.path, how)
+	if err != nil {
+		return
+	}
+	if _, err := readers.ExecContext(ctx, `SELECT body FROM decisions LIMIT 0`); err != nil {
+		_ = readers.Close()
+		return
+	}
+	s.write.readers.Store(readers)
 }
 
 // adopt makes db the store's file.
@@ -65,13 +87,15 @@ func (s *Store) adopt(ctx context.Context, db *sql.DB) error {
 	if err != nil {
 		return err
 	}
-	readers, err := openFile(s.path, false)
+	readers, err := openFile(s.path, reading)
 	if err != nil {
 		return err
 	}
 	s.state.bytes.Store(info.Size())
 	s.write.db, s.write.insert, s.write.opened = db, insert, info
-	s.write.readers.Store(readers)
+	if old := s.write.readers.Swap(readers); old != nil {
+		_ = old.Close()
+	}
 	return nil
 }
 
@@ -107,9 +131,9 @@ func (s *Store) present(ctx context.Context) error {
 	return s.connect(ctx)
 }
 
-// writing runs a write against the file. When it finds the file damaged, the
+// doWrite runs a write against the file. When it finds the file damaged, the
 // file is replaced and the write done once more. The caller holds write.mu.
-func (s *Store) writing(ctx context.Context, do func() error) error {
+func (s *Store) doWrite(ctx context.Context, do func() error) error {
 	if err := s.present(ctx); err != nil {
 		return err
 	}
@@ -154,10 +178,15 @@ func (s *Store) replace(ctx context.Context, why error) error {
 // openSound opens, checks and migrates the file; an error that isDamaged
 // means that it cannot be kept.
 func (s *Store) openSound(ctx context.Context) (*sql.DB, error) {
-	if err := createFile(s.path); err != nil {
+	fresh, err := createFile(s.path)
+	if err != nil {
 		return nil, err
 	}
-	db, err := openFile(s.path, true)
+	how := writing
+	if fresh {
+		how = creating
+	}
+	db, err := openFile(s.path, how)
 	if err != nil {
 		return nil, err
 	}
@@ -174,6 +203,12 @@ func (s *Store) prepare(ctx context.Context, db *sql.DB) error {
 		if err := errors.Join(err, quickCheck(ctx, db)); err != nil {
 			return err
 		}
+	}
+	if err := identify(ctx, db); err != nil {
+		return err
+	}
+	if _, err := db.ExecContext(ctx, `PRAGMA journal_mode = WAL`); err != nil {
+		return err
 	}
 	if err := migrate(ctx, db, s.now()); err != nil {
 		return err
@@ -249,7 +284,7 @@ func moveAside(path string, now time.Time) (string, error) {
 // rescue copies the state and settings that can be read from a damaged file
 // and returns how many rows that were.
 func rescue(ctx context.Context, db *sql.DB, aside string) (rows int) {
-	old, err := openFile(aside, false)
+	old, err := openFile(aside, reading)
 	if err != nil {
 		return 0
 	}
@@ -285,27 +320,40 @@ func rescueTable(ctx context.Context, to, from *sql.DB, table, key string) (rows
 }
 
 // createFile makes the folder and an empty file only its owner may read, which
-// SQLite's own files beside it then inherit.
-func createFile(path string) error {
+// SQLite's own files beside it then inherit. fresh says that the file is empty.
+func createFile(path string) (fresh bool, err error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return err
+		return false, err
 	}
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
-		return err
+		return false, err
 	}
-	return f.Close()
+	info, err := f.Stat()
+	return err == nil && info.Size() == 0, errors.Join(err, f.Close())
 }
+
+// access is what a connection may do.
+type access int
+
+const (
+	writing  access = iota
+	creating        // writing an empty file
+	reading
+	frozen // reading a file that nobody writes
+)
+
+func (a access) writes() bool { return a == writing || a == creating }
 
 // openFile opens the database: for writing with one connection, or for reading
 // with a few that come and go.
-func openFile(path string, write bool) (*sql.DB, error) {
-	connector, err := sqlite.NewConnector(dsn(path, write))
+func openFile(path string, a access) (*sql.DB, error) {
+	connector, err := sqlite.NewConnector(dsn(path, a))
 	if err != nil {
 		return nil, err
 	}
 	db := sql.OpenDB(connector)
-	if write {
+	if a.writes() {
 		db.SetMaxOpenConns(1)
 	} else {
 		db.SetMaxOpenConns(3)
@@ -315,19 +363,22 @@ func openFile(path string, write bool) (*sql.DB, error) {
 	return db, nil
 }
 
-// dsn names the file and how each connection is set up. auto_vacuum comes
-// before anything is written: it cannot be changed afterwards.
-func dsn(path string, write bool) string {
+// dsn names the file and how each connection is set up.
+func dsn(path string, a access) string {
 	q := url.Values{"_busy_timeout": {"5000"}, "_error_rc": {"1"}}
-	if write {
-		q.Set("_auto_vacuum", "incremental")
-		q.Set("_journal_mode", "WAL")
+	if a == creating {
+		q.Set("_auto_vacuum", "incremental") // cannot be changed once anything is written
+	}
+	if a.writes() {
 		q.Set("_synchronous", "NORMAL") // a killed process loses nothing, a power cut the last moments
 		q.Set("_txlock", "immediate")
 		q["_pragma"] = []string{"recursive_triggers(1)", "journal_size_limit(8388608)", "cache_size(-4000)"}
 	} else {
 		q.Set("mode", "ro")
 		q["_pragma"] = []string{"query_only(1)", "cache_size(-1000)"}
+	}
+	if a == frozen {
+		q.Set("immutable", "1")
 	}
 	p := filepath.ToSlash(path)
 	if runtime.GOOS == "windows" && !strings.HasPrefix(p, "/") {

@@ -104,25 +104,33 @@ func migrateStep(ctx context.Context, db *sql.DB, now time.Time) (done bool, err
 	return false, tx.Commit()
 }
 
-// schemaVersion returns how many migrations the file has seen. It marks an
-// empty file as ours, and refuses a database that is not.
-func schemaVersion(ctx context.Context, tx *sql.Tx) (int, error) {
+// identify refuses a database that is not ours, before anything is written.
+func identify(ctx context.Context, db *sql.DB) error {
 	var id, objects int
+	if err := db.QueryRowContext(ctx, `PRAGMA application_id`).Scan(&id); err != nil {
+		return err
+	}
+	if err := db.QueryRowContext(ctx, `SELECT count(*) FROM sqlite_schema`).Scan(&objects); err != nil {
+		return err
+	}
+	if id != applicationID && (id != 0 || objects != 0) {
+		return &damagedError{"a database of another program"}
+	}
+	return nil
+}
+
+// schemaVersion returns how many migrations the file has seen. It marks an
+// empty file as ours.
+func schemaVersion(ctx context.Context, tx *sql.Tx) (int, error) {
+	var id, version int
 	if err := tx.QueryRowContext(ctx, `PRAGMA application_id`).Scan(&id); err != nil {
 		return 0, err
 	}
-	if err := tx.QueryRowContext(ctx, `SELECT count(*) FROM sqlite_schema`).Scan(&objects); err != nil {
-		return 0, err
-	}
-	if id != applicationID {
-		if id != 0 || objects != 0 {
-			return 0, &damagedError{"a database of another program"}
-		}
+	if id == 0 {
 		_, err := tx.ExecContext(ctx, fmt.Sprintf(`PRAGMA application_id = %d;
 			CREATE TABLE migrations (version INTEGER PRIMARY KEY, name TEXT NOT NULL, at INTEGER NOT NULL)`, applicationID))
 		return 0, err
 	}
-	var version int
 	if err := tx.QueryRowContext(ctx, `SELECT coalesce(max(version), 0) FROM migrations`).Scan(&version); err != nil {
 		return 0, asDamage(err)
 	}

@@ -214,7 +214,7 @@ func (s *Store) writeWaiting(ctx context.Context) (written int64, err error) {
 func (s *Store) put(ctx context.Context, batch []row) error {
 	s.write.mu.Lock()
 	defer s.write.mu.Unlock()
-	return s.writing(ctx, func() error {
+	return s.doWrite(ctx, func() error {
 		if len(batch) == 0 {
 			return s.putState(ctx, stateTried, nil)
 		}

@@ -36,19 +36,31 @@ func (s *Store) load(name string) ([]byte, error) {
 	if kept, ok := s.write.kept[name]; ok {
 		return slices.Clone(kept), nil
 	}
-	if err := s.present(context.Background()); err != nil {
-		s.trouble(err)
-		return nil, explain(err)
-	}
 	var value []byte
-	err := s.write.db.QueryRow(`SELECT value FROM state WHERE name = ?`, name).Scan(&value)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, explain(err)
+	if _, err := s.lookUp(&value, `SELECT value FROM state WHERE name = ?`, name); err != nil {
+		return nil, err
 	}
 	return value, nil
+}
+
+// lookUp reads one value; found is false if there is none. The caller holds
+// write.mu.
+func (s *Store) lookUp(into any, query, key string) (found bool, err error) {
+	err = s.present(context.Background())
+	db := s.write.db
+	if err != nil {
+		s.trouble(err)
+		if db = s.write.readers.Load(); db == nil {
+			return false, explain(err)
+		}
+	}
+	switch err := db.QueryRow(query, key).Scan(into); {
+	case errors.Is(err, sql.ErrNoRows):
+		return false, nil
+	case err != nil:
+		return false, s.readFailed(err)
+	}
+	return true, nil
 }
 
 func (s *Store) save(name string, value []byte) error {
@@ -58,7 +70,7 @@ func (s *Store) save(name string, value []byte) error {
 		s.write.kept = map[string][]byte{}
 	}
 	s.write.kept[name] = slices.Clone(value)
-	if err := s.writing(context.Background(), func() error { return nil }); err != nil {
+	if err := s.doWrite(context.Background(), func() error { return nil }); err != nil {
 		s.trouble(err)
 		return explain(err)
 	}
@@ -90,18 +102,8 @@ func (s *Store) writeKept(ctx context.Context) error {
 func (s *Store) Setting(key string) (value string, ok bool, err error) {
 	s.write.mu.Lock()
 	defer s.write.mu.Unlock()
-	if err := s.present(context.Background()); err != nil {
-		s.trouble(err)
-		return "", false, explain(err)
-	}
-	err = s.write.db.QueryRow(`SELECT value FROM settings WHERE key = ?`, key).Scan(&value)
-	if errors.Is(err, sql.ErrNoRows) {
-		return "", false, nil
-	}
-	if err != nil {
-		return "", false, explain(err)
-	}
-	return value, true, nil
+	ok, err = s.lookUp(&value, `SELECT value FROM settings WHERE key = ?`, key)
+	return value, ok, err
 }
 
 // SetSetting keeps a value under a key; it is in the file when SetSetting
@@ -109,7 +111,7 @@ func (s *Store) Setting(key string) (value string, ok bool, err error) {
 func (s *Store) SetSetting(key, value string) error {
 	s.write.mu.Lock()
 	defer s.write.mu.Unlock()
-	err := s.writing(context.Background(), func() error {
+	err := s.doWrite(context.Background(), func() error {
 		if value == "" {
 			_, err := s.write.db.Exec(`DELETE FROM settings WHERE key = ?`, key)
 			return err

@@ -1,0 +1,119 @@
+package store
+
+import (
+	"fmt"
+	"os"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestRecordsGoWhenTheyAreTooOld(t *testing.T) {
+	now := epoch
+	s := open(t, dbPath(t), Options{Now: func() time.Time { return now }, MaxAge: time.Hour, Recent: 1})
+	run(t, s)
+	for n := range 1200 { // 20 minutes of one a second
+		s.Record(record(n))
+	}
+	flush(t, s)
+	now = epoch.Add(time.Hour + 1100*time.Second)
+	cleanAll(t, s)
+	found := ids(t, s, Filter{Limit: pageMax})
+	if len(found) != 100 || found[99] != record(1100).RequestID {
+		t.Errorf("%d records are left, the oldest %s", len(found), found[len(found)-1])
+	}
+	s.SetLimits(time.Minute, 0)
+	cleanAll(t, s)
+	if found := ids(t, s, Filter{}); len(found) != 1 { // the one in memory
+		t.Errorf("after a shorter limit %d are left", len(found))
+	}
+	integrity(t, s.Path())
+}
+
+func TestTheOldestRecordsGoWhenTheFileIsTooBig(t *testing.T) {
+	const limit = 1 << 20
+	s := open(t, dbPath(t), Options{Now: atEpoch, MaxBytes: limit, Recent: 1})
+	run(t, s)
+	for n := range 4000 {
+		s.Record(record(n))
+		if n%1000 == 999 {
+			flush(t, s)
+		}
+	}
+	cleanAll(t, s)
+	if _, err := s.write.db.Exec(`PRAGMA wal_checkpoint(TRUNCATE)`); err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(s.Path())
+	if err != nil || info.Size() > limit {
+		t.Errorf("the file has %d bytes, limit %d, %v", info.Size(), limit, err)
+	}
+	if h := s.Health(); h.Bytes != info.Size() {
+		t.Errorf("health says %d bytes, the file has %d", h.Bytes, info.Size())
+	}
+	found := ids(t, s, Filter{Limit: pageMax})
+	if len(found) < 100 || found[0] != record(3999).RequestID {
+		t.Fatalf("%d records are left, the latest %s", len(found), found[0])
+	}
+	for i, id := range found {
+		if want := record(3999 - i).RequestID; id != want {
+			t.Fatalf("place %d has %s, want %s: the oldest go first", i, id, want)
+		}
+	}
+	if err := s.SaveLedger([]byte(fmt.Sprint(limit))); err != nil {
+		t.Error(err)
+	}
+	integrity(t, s.Path())
+}
+
+// Run cleans up by itself, by the clock and by what was written.
+func TestRunCleansUp(t *testing.T) {
+	path := dbPath(t)
+	synctest.Test(t, func(t *testing.T) {
+		s := open(t, path, Options{MaxAge: time.Minute, Recent: 1})
+		stop := run(t, s)
+		old := record(1)
+		old.At = time.Now().Add(-time.Hour)
+		s.Record(old)
+		s.Record(record(2))
+		time.Sleep(cleanFirst - time.Second)
+		if _, err := s.Decision(t.Context(), old.RequestID); err != nil {
+			t.Errorf("before the first clean-up: %v", err)
+		}
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		if _, err := s.Decision(t.Context(), old.RequestID); err == nil {
+			t.Error("too old a record is still there")
+		}
+
+		s.SetLimits(0, 1<<18)
+		for n := range 2000 {
+			r := record(n)
+			r.At = time.Now()
+			s.Record(r)
+		}
+		time.Sleep(time.Minute) // less than cleanEvery
+		synctest.Wait()
+		if h := s.Health(); h.Bytes == 0 || h.Bytes > 1<<18 {
+			t.Errorf("after a burst the file has %d bytes", h.Bytes)
+		}
+		stop()
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+func cleanAll(t *testing.T, s *Store) {
+	t.Helper()
+	for range 1000 {
+		more, err := s.cleanStep(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !more {
+			return
+		}
+	}
+	t.Fatal("cleaning up has no end")
+}
