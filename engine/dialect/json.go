@@ -275,6 +275,33 @@ func memberName(lit []byte) string {
 		return "call_id"
 	case "output":
 		return "output"
+	// what every frame of a runtime's stream repeats
+	case "message":
+		return "message"
+	case "model":
+		return "model"
+	case "created_at":
+		return "created_at"
+	case "done":
+		return "done"
+	case "response":
+		return "response"
+	case "thinking":
+		return "thinking"
+	case "choices":
+		return "choices"
+	case "delta":
+		return "delta"
+	case "index":
+		return "index"
+	case "finish_reason":
+		return "finish_reason"
+	case "created":
+		return "created"
+	case "object":
+		return "object"
+	case "system_fingerprint":
+		return "system_fingerprint"
 	}
 	return Text(lit).String()
 }
