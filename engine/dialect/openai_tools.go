@@ -1,10 +1,6 @@
 package dialect
 
-import (
-	"strconv"
-
-	"github.com/go-json-experiment/json/jsontext"
-)
+import "strconv"
 
 // functionTool reads one tool: {type:function, function:{...}}, Ollama's same
 // form, or the old functions' bare {name, parameters}. Tools of other types
@@ -204,8 +200,11 @@ func arguments(v Raw) (object Raw, mended bool) {
 		return v, false
 	case '"':
 		text := []byte(Text(v).String())
-		object = argumentsObject(text)
-		return object, len(object) > 0 && jsontext.Value(text).Kind() != '{' && string(object) != "{}"
+		object, whole := wholeObject(text)
+		if !whole {
+			object = argumentsObject(text)
+		}
+		return object, !whole
 	case 'n', 0xff:
 		return Raw("{}"), false
 	}

@@ -41,9 +41,9 @@ func referenceID(item Raw) string {
 
 // readItems turns the items into messages.
 //
-//  1. Calls that follow each other, and the text before them, are one assistant
-//     turn; so is text behind calls that are not answered yet. Tool results
-//     must stand right behind the turn that asked for them.
+//  1. The assistant's items that follow each other, text and calls, are one
+//     turn: an answer with reasoning between its parts comes back in pieces,
+//     and tool results must stand right behind the turn that asked for them.
 //  2. Reasoning belongs to the assistant turn that follows.
 //  3. Kinds we do not know are left out with a note. Refusing them would end a
 //     conversation that began elsewhere.
@@ -108,8 +108,8 @@ func itemKind(item Raw) string {
 	return ""
 }
 
-// assistantTurn returns the assistant message that a call belongs to: the last
-// one, or a new one. Pending reasoning goes to it.
+// assistantTurn returns the message that an item of the assistant belongs to:
+// the last one, or a new one. Pending reasoning goes to it.
 func (r *Request) assistantTurn(thinking *[]Text) *Message {
 	if last := r.lastMessage(); last == nil || last.Role != RoleAssistant {
 		r.Messages = append(r.Messages, Message{Role: RoleAssistant})
@@ -167,13 +167,8 @@ func (r *Request) messageItem(item Raw, thinking *[]Text) *fault {
 		r.Messages = append(r.Messages, msg)
 		return nil
 	}
-	if last := r.lastMessage(); last != nil && last.Role == RoleAssistant && len(last.ToolCalls) > 0 {
-		last.Parts = append(last.Parts, parts...)
-		last.think(thinking)
-		return nil
-	}
-	msg.think(thinking)
-	r.Messages = append(r.Messages, msg)
+	turn := r.assistantTurn(thinking)
+	turn.Parts = append(turn.Parts, parts...)
 	return nil
 }
 

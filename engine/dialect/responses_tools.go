@@ -156,19 +156,29 @@ func (c *customInput) rest(args []byte) string {
 	return whole
 }
 
-// take decodes a stretch of a literal's inside and keeps it.
+// take decodes a stretch of whole characters and keeps it. What is no escape,
+// or a line break that ought to be one, is a model's slip: it stays as it is.
 func (c *customInput) take(inside []byte) string {
-	if len(inside) == 0 {
-		return ""
+	before := len(c.text)
+	for len(inside) > 0 {
+		n := escapeLen(inside)
+		if n == 1 {
+			c.text = append(c.text, inside[0])
+		} else {
+			c.text = appendEscape(c.text, inside[:n])
+		}
+		inside = inside[n:]
 	}
-	lit := make([]byte, 0, len(inside)+2)
-	lit = append(append(append(lit, '"'), inside...), '"')
+	return string(c.text[before:])
+}
+
+func appendEscape(dst, escape []byte) []byte {
+	lit := append(append([]byte{'"'}, escape...), '"')
 	plain, err := jsontext.AppendUnquote(nil, lit)
 	if err != nil && len(plain) == 0 {
-		plain = inside // a model's own idea of an escape
+		plain = escape
 	}
-	c.text = append(c.text, plain...)
-	return string(plain)
+	return append(dst, plain...)
 }
 
 // inputStart returns where the text begins in {"input":"text, -1 when it is
