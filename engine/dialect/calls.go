@@ -97,14 +97,22 @@ func finishOf(f Finish, calls bool) string {
 // carry one: none is {}, and text that is no object is kept under "_raw"
 // rather than lost, where the tool's own schema will refuse it.
 func argumentsObject(text []byte) Raw {
-	if blank(string(text)) || string(text) == "null" {
-		return Raw("{}")
-	}
-	v := jsontext.Value(text)
-	if v.Kind() == '{' && v.IsValid(jsontext.AllowDuplicateNames(true)) {
-		return Raw(oneLine(text))
+	if o, ok := wholeObject(text); ok {
+		return o
 	}
 	return append(AppendString([]byte(`{"_raw":`), string(text)), '}')
+}
+
+// wholeObject reads a call's arguments; not ok when they are no object.
+func wholeObject(text []byte) (o Raw, ok bool) {
+	if blank(string(text)) || string(text) == "null" {
+		return Raw("{}"), true
+	}
+	v := jsontext.Value(text)
+	if v.Kind() != '{' || !v.IsValid(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)) {
+		return nil, false
+	}
+	return Raw(oneLine(text)), true
 }
 
 // oneLine strips the line breaks that models put between members: a raw one
@@ -113,7 +121,7 @@ func oneLine(v []byte) []byte {
 	for _, c := range v {
 		if c == '\n' || c == '\r' {
 			compact := jsontext.Value(append([]byte(nil), v...))
-			if compact.Compact(jsontext.AllowDuplicateNames(true)) == nil {
+			if compact.Compact(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)) == nil {
 				return compact
 			}
 			return v

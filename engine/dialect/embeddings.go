@@ -70,7 +70,7 @@ func appendFloat(dst []byte, f float32, bits int) []byte {
 		return append(dst, "null"...) // never valid: answers are checked before they are rendered
 	}
 	format := byte('f')
-	if abs := math.Abs(v); abs != 0 && (abs < 1e-6 || abs >= 1e21) {
+	if abs := float32(math.Abs(v)); abs != 0 && (abs < 1e-6 || abs >= 1e21) {
 		format = 'e'
 	}
 	dst = strconv.AppendFloat(dst, v, format, -1, bits)

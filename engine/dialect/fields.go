@@ -12,7 +12,7 @@ import (
 // text reads a string and keeps it as the literal it is.
 func (m Member) text(into *Text) *fault {
 	switch m.Value.Kind() {
-	case 'n':
+	case 'n', 0xff:
 	case '"':
 		*into = Text(m.Value)
 	default:
@@ -33,7 +33,7 @@ func (m Member) str(into *string) *fault {
 
 func (m Member) boolean(into *bool) *fault {
 	switch m.Value.Kind() {
-	case 'n':
+	case 'n', 0xff:
 	case 't', 'f':
 		*into = m.Value[0] == 't'
 	default:
@@ -56,7 +56,7 @@ func (m Member) maybeBool(into **bool) *fault {
 
 func (m Member) float(into **float64) *fault {
 	switch m.Value.Kind() {
-	case 'n':
+	case 'n', 0xff:
 		return nil
 	case '0':
 		v, err := strconv.ParseFloat(string(m.Value), 64)
@@ -120,7 +120,7 @@ func (m Member) limit(into **int) *fault {
 // strings reads a list of strings; one string is a list of one.
 func (m Member) strings(into *[]string) *fault {
 	switch m.Value.Kind() {
-	case 'n':
+	case 'n', 0xff:
 		return nil
 	case '"':
 		*into = []string{Text(m.Value).String()}
@@ -142,7 +142,7 @@ func (m Member) strings(into *[]string) *fault {
 
 // object checks that the value is an object; null is none and no fault.
 func (m Member) object() *fault {
-	if k := m.Value.Kind(); k != '{' && k != 'n' {
+	if !m.Value.None() && m.Value.Kind() != '{' {
 		return wrong("an object", m.Value).in(m.Name)
 	}
 	return nil
@@ -150,7 +150,7 @@ func (m Member) object() *fault {
 
 // array checks that the value is an array; null is an empty one.
 func (m Member) array() *fault {
-	if k := m.Value.Kind(); k != '[' && k != 'n' {
+	if !m.Value.None() && m.Value.Kind() != '[' {
 		return wrong("an array", m.Value).in(m.Name)
 	}
 	return nil

@@ -173,7 +173,7 @@ func (r *Request) readOptions(m Member) *fault {
 		case "seed":
 			f = o.integer(&s.Seed)
 		case "stop":
-			f = o.strings(&r.Stop)
+			f = r.stop(o)
 		}
 		if f != nil {
 			return f.in(m.Name)

@@ -15,7 +15,7 @@ func encodeOllamaReply(r *Request, id *Identity, rep *Reply) []byte {
 	calls := make([]*call, 0, len(rep.Tools))
 	for i := range rep.Tools {
 		t := &rep.Tools[i]
-		if rep.Finish == FinishLength && Raw(argumentsObject(t.Arguments)).Get("_raw") != nil {
+		if _, whole := wholeObject(t.Arguments); rep.Finish == FinishLength && !whole {
 			continue // cut in the middle of the call
 		}
 		calls = append(calls, &call{n: len(calls), id: t.ID, name: t.Name, args: argumentScan{text: t.Arguments}})

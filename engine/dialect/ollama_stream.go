@@ -62,7 +62,7 @@ func (e *ollamaEncoder) Chunk(dst []byte, c *Chunk) []byte {
 			whole = append(whole, k)
 		}
 	}
-	if c.Text.Empty() && c.Thinking.Empty() && len(whole) == 0 {
+	if c.Text.Empty() && c.Thinking.Empty() && len(whole) == 0 && len(c.Logprobs) <= 2 {
 		return dst
 	}
 	dst = e.line.append(dst, c.Text, c.Thinking, whole, c.Logprobs)

@@ -39,9 +39,9 @@ func (e *chatEncoder) Chunk(dst []byte, c *Chunk) []byte {
 	dst = append(dst, e.head...)
 	dst = append(dst, `{"index":0,"delta":{`...)
 	empty := len(dst)
-	if !c.Text.Empty() {
+	if !c.Text.Empty() || len(c.Logprobs) > 2 { // a token may be no text at all
 		dst = append(dst, `"content":`...)
-		dst = append(dst, c.Text...)
+		dst = AppendText(dst, c.Text)
 	}
 	if !c.Thinking.Empty() {
 		dst = appendReasoning(comma(dst, empty), c.Thinking)

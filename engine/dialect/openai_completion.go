@@ -40,7 +40,7 @@ func (e *completionEncoder) Chunk(dst []byte, c *Chunk) []byte {
 	}
 	dst = e.Open(dst)
 	e.keep(c)
-	if c.Text.Empty() {
+	if c.Text.Empty() && len(c.Logprobs) <= 2 {
 		return dst
 	}
 	return e.record(dst, c.Text, c.Logprobs, "")

@@ -1,6 +1,9 @@
 package dialect
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // parseChat reads POST /v1/chat/completions.
 func parseChat(r *Request) *fault {
@@ -84,7 +87,7 @@ func (r *Request) readOpenAI(m Member) *fault {
 		}
 		return m.object()
 	case "stop":
-		return m.strings(&r.Stop)
+		return r.stop(m)
 	case "n":
 		return m.count(&r.N)
 	case "stream_options":
@@ -99,6 +102,13 @@ func (r *Request) readOpenAI(m Member) *fault {
 	}
 	r.identity(m)
 	return nil
+}
+
+// stop reads stop strings. An empty one would match everywhere: it is none.
+func (r *Request) stop(m Member) *fault {
+	f := m.strings(&r.Stop)
+	r.Stop = slices.DeleteFunc(r.Stop, func(s string) bool { return s == "" })
+	return f
 }
 
 // identity reads who asks. These fields only steer affinity and statistics, so

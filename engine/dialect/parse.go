@@ -138,18 +138,23 @@ func (r *Request) readCommon() *fault {
 	if r.Model == "" {
 		return &fault{what: "model is required", code: "model_required"}
 	}
-	return checkModel(r.Model)
+	for _, name := range r.Fallbacks {
+		if f := checkModel(name).in("fallback_models"); f != nil {
+			return f
+		}
+	}
+	return checkModel(r.Model).in("model")
 }
 
 // checkModel refuses what no runtime's model can be called. Paths are names
 // (llama-server's default one is its file's).
 func checkModel(name string) *fault {
 	if len(name) > 512 {
-		return (&fault{what: "the name is longer than 512 bytes"}).in("model")
+		return &fault{what: "the name is longer than 512 bytes"}
 	}
 	for _, c := range name {
 		if c < ' ' || c == 0x7f {
-			return (&fault{what: "the name holds a control character"}).in("model")
+			return &fault{what: "the name holds a control character"}
 		}
 	}
 	return nil
