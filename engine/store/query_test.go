@@ -171,7 +171,7 @@ func TestFiltersAndPages(t *testing.T) {
 // on records that arrived in the same instant, and paging must lose none.
 func TestMemoryAndFileAnswerAlike(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
-	memory := open(t, dbPath(t), Options{Now: atEpoch, Recent: 300})
+	memory := open(t, dbPath(t), Options{Now: atEpoch, Recent: 120})
 	file := open(t, dbPath(t), Options{Now: atEpoch, Recent: 1})
 	run(t, file)
 	pick := func(of ...string) string { return of[rnd.IntN(len(of))] }
@@ -185,17 +185,17 @@ func TestMemoryAndFileAnswerAlike(t *testing.T) {
 		rec.Outcome = fleet.Outcome(pick("ok", "failed"))
 		return rec
 	}
-	for n := range 300 {
+	for n := range 120 {
 		r := some(rnd)
 		r.RequestID = fmt.Sprintf("req_%03d", rnd.Perm(1000)[n%1000]*1000+n)
 		memory.Record(&r)
 		file.Record(&r)
 	}
 	flush(t, file)
-	for range 300 {
+	for range 80 {
 		f := Filter{
 			App: pick("", "", "a", "b"), Model: pick("", "", "m", "X/y:1"), Node: pick("", "", "one", "n1", "n2"),
-			Outcome: pick("", "", "ok"), Limit: 1 + rnd.IntN(40),
+			Outcome: pick("", "", "ok"), Limit: 1 + rnd.IntN(30),
 		}
 		if rnd.IntN(3) == 0 {
 			f.Since = epoch.Add(time.Duration(rnd.IntN(20)) * time.Second)

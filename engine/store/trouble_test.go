@@ -77,12 +77,11 @@ func TestAFullDiskCostsRecordsNotServiceAndItRecoversByItself(t *testing.T) {
 		s := open(t, path, Options{Log: logTo(&log)})
 		stop := run(t, s)
 		limitPages(t, s, 5)
-		const many = 30_000 // more than the backlog keeps
+		const many = 1500
 		for n := range many {
-			s.Record(record(n))
-			if n%1000 == 999 {
-				synctest.Wait()
-			}
+			r := record(n)
+			r.Notes = []string{strings.Repeat("x", 2*backlogMax/many)} // twice what the backlog keeps
+			s.Record(r)
 		}
 		time.Sleep(batchWait)
 		synctest.Wait()
