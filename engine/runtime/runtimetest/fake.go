@@ -1,10 +1,12 @@
 package runtimetest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"net"
 	"net/http"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 )
@@ -22,11 +24,11 @@ type FakeConfig struct {
 	Router  bool   // llama-server in router mode (--models-dir): several models, loaded on first use
 	Models  []FakeModel
 	Addr    string // where to listen; "" = 127.0.0.1:0
-	Version string // "" = 0.33.0 (Ollama) or b1-80fb11a (llama-server's build_info)
+	Version string // "" = 0.33.0; llama-server tells none but its build
 
 	Parallel  int           // slots of each loaded model; 0 = 1
 	MaxLoaded int           // most models loaded at once; 0 = 3 (Ollama), 1 (llama-server router)
-	MaxQueue  int           // Ollama: most requests that wait for a load; 0 = 512
+	MaxQueue  int           // Ollama: most requests that wait for a load besides the one in work; 0 = 512
 	Context   int           // tokens per slot when nobody asks for more; 0 = 4096
 	KeepAlive time.Duration // Ollama: how long an idle model stays; 0 = 5 min, negative = for ever
 
@@ -35,86 +37,51 @@ type FakeConfig struct {
 	LoadBytesPerSecond float64 // bytes of model file a load reads in a second; 0 = instant
 	PrefillRate        float64 // prompt tokens/s, 0 = unpaced
 	DecodeRate         float64 // output tokens/s per slot, 0 = unpaced
-	FlushEvery         int     // unpaced streams: tokens per write to the socket; 0 = 1, as the real ones
+	FlushEvery         int     // tokens per write to the socket; 0 = 1, as the real ones
 
 	APIKey    string // llama-server --api-key; "" = none
 	NoMetrics bool   // llama-server without --metrics
 	NoSlots   bool   // llama-server with --no-slots
 
+	// Registry is what /api/pull can fetch. nil = any name, as a model of 4 MiB.
+	Registry           []FakeModel
+	PullBytesPerSecond float64 // 0 = instant
+
 	// RecordingsDir makes the fake answer a request equal to a recorded one
 	// (method, path, equal JSON) with the recorded bytes. Others as usual.
 	RecordingsDir string
+	Recordings    []*Exchange // likewise, already read; see Recorded
 	// KeepRequests is how many requests the log remembers; 0 = 1000, negative = none.
 	KeepRequests int
 }
 
-// FakeModel is one model a Fake has. Only Name is required.
-type FakeModel struct {
-	Name       string // "qwen3:8b"; without a tag ":latest" is meant
-	Digest     string // 64 hex digits; "" = derived from the name
-	Family     string // "" = llama
-	Quant      string // "" = Q4_K_M
-	Parameters int64  // parameter count; 0 = derived from Size
-	Size       int64  // bytes of the model file; 0 = 4 MiB
-	Context    int    // tokens the model was trained for; 0 = 32768
-	NumCtx     int    // num_ctx of its Modelfile; 0 = the runtime's default
-	// Capabilities in Ollama's words: completion, tools, thinking, vision,
-	// embedding, insert. nil = completion.
-	Capabilities   []string
-	Think          bool // short for the capability thinking
-	EmbeddingWidth int  // numbers in a vector (embedding models) or hidden size; 0 = 256
-
-	KVBytesPerToken int64   // memory of one token of context; 0 = Size/65536
-	Overhead        int64   // compute buffers of a loaded model; 0 = 10 MiB
-	CharsPerToken   float64 // how its tokenizer counts; 0 = 4
-
-	PrefillRate, DecodeRate, LoadBytesPerSecond float64 // 0 = the config's
-
-	Tokens int                    // length of the default answer; 0 = 13, negative = it never stops by itself
-	Script []Answer               // first one whose Match fits is the answer
-	Reply  func(Question) *Answer // asked after Script; nil result = the default answer
-	Broken string                 // every load fails with this reason
-	Path   string                 // llama-server: the model file; "" = /models/<name>.gguf
-}
-
-// Answer is a scripted answer.
-type Answer struct {
-	Match    string   // substring of the last user message; "" = any
-	Text     string   // what the model says
-	Pieces   []string // Text cut in tokens, instead of Text
-	Thinking string   // said before Text when the request lets the model think
-	Calls    []Call   // tool calls, after Text; given even when no tools were sent
-	Reason   string   // "" = stop
-	Times    int      // how often it is given; 0 = without limit
-}
-
-// Call is one tool call of a scripted answer.
-type Call struct {
-	Name      string
-	Arguments string // a JSON object
-}
-
-// Question is what a Reply function may look at.
-type Question struct {
-	Path     string // of the request
-	Model    string // the model's full name
-	Last     string // text of the last user message or prompt
-	LastRole string // role of the last message
-	Messages int
-	Tools    []string // names
-	Images   int
-	Body     []byte // as received; not to be changed
-}
-
 // Fake is a stand-in runtime on a real socket. It is safe for concurrent use.
+//
+// Owners: mu guards models, runners, the queue and the counters; the journal,
+// the faults and the listener have their own locks, never held together with
+// it except that mu may be held while asking the faults.
 type Fake struct {
-	config FakeConfig
+	config  FakeConfig
+	bell    bell
+	faults  faultBook
+	journal journal
+	replay  *Replay
+	serving serving
 
-	mu     sync.Mutex // guards server, addr, ended
-	server *http.Server
-	addr   string
-	ended  chan struct{}
+	mu      sync.Mutex // guards what follows
+	models  map[string]*model
+	order   []*model // newest first, as Ollama lists
+	runners map[string]*runner
+	pending []*pending
+	counts  map[string]*counts
+	blobs   map[string]int64
+	tasks   int
+	ports   int
+	totals  totals
 }
+
+// counts are of one model, over all its runners.
+type counts struct{ running, most, loads, waiting int }
 
 // NewFake checks the config and prepares a fake; nothing listens before Start.
 func NewFake(c FakeConfig) (*Fake, error) {
@@ -125,93 +92,240 @@ func NewFake(c FakeConfig) (*Fake, error) {
 	default:
 		return nil, fmt.Errorf("fake runtime: unknown kind %q", c.Kind)
 	}
-	if c.Addr == "" {
-		c.Addr = "127.0.0.1:0"
+	if c.Kind == LlamaServer && !c.Router && len(c.Models) != 1 {
+		return nil, fmt.Errorf("fake runtime: llama-server without router mode has one model, not %d", len(c.Models))
 	}
-	return &Fake{config: c, addr: c.Addr}, nil
+	c.Addr = cmp.Or(c.Addr, "127.0.0.1:0")
+	c.Version = cmp.Or(c.Version, "0.33.0")
+	c.Parallel = max(1, c.Parallel)
+	if c.MaxLoaded == 0 {
+		c.MaxLoaded = 3
+		if c.Kind == LlamaServer {
+			c.MaxLoaded = 1
+		}
+	}
+	c.MaxQueue = cmp.Or(c.MaxQueue, 512)
+	c.Context = cmp.Or(c.Context, 4096)
+	c.KeepAlive = orForever(cmp.Or(c.KeepAlive, 5*time.Minute))
+	c.KeepRequests = cmp.Or(c.KeepRequests, 1000)
+	f := &Fake{config: c, models: map[string]*model{}, runners: map[string]*runner{},
+		counts: map[string]*counts{}, blobs: map[string]int64{}}
+	f.journal.keep = max(0, c.KeepRequests)
+	f.serving.addr = c.Addr
+	for _, m := range c.Models {
+		if err := f.addModel(m); err != nil {
+			return nil, err
+		}
+	}
+	if c.RecordingsDir != "" {
+		replay, err := OpenReplay(c.RecordingsDir)
+		if err != nil {
+			return nil, err
+		}
+		f.replay = replay
+	} else if c.Recordings != nil {
+		f.replay = NewReplay(c.Recordings)
+	}
+	return f, nil
 }
 
-// Start listens and serves until Close or Kill; after those it may be called
-// again and takes the same port.
-func (f *Fake) Start() error {
-	l, err := net.Listen("tcp", f.addr)
+func (f *Fake) addModel(m FakeModel) error {
+	made, err := newModel(m, f.config.Kind, time.Now())
 	if err != nil {
-		return fmt.Errorf("fake runtime: %w", err)
+		return err
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.addr = l.Addr().String()
-	f.server = &http.Server{Handler: http.NotFoundHandler()}
-	f.ended = make(chan struct{})
-	go func(s *http.Server, ended chan struct{}) {
-		defer close(ended)
-		_ = s.Serve(l)
-	}(f.server, f.ended)
+	if _, double := f.models[made.key]; double {
+		return fmt.Errorf("fake runtime: two models are called %q", made.full)
+	}
+	f.models[made.key] = made
+	f.order = append(f.order, made)
 	return nil
 }
 
-// Close stops listening, ends every request and returns when all have ended.
-func (f *Fake) Close() {}
+// Start listens and serves until Close or Kill; after those it may be called
+// again, takes the same port, and has nothing loaded.
+func (f *Fake) Start() error {
+	if err := f.serving.start(http.HandlerFunc(f.serve)); err != nil {
+		return err
+	}
+	if f.single() {
+		f.loadOnly()
+	}
+	return nil
+}
 
-// Kill drops every connection at once, like SIGKILL to a real runtime: no
-// end of stream, nothing loaded any more.
-func (f *Fake) Kill() {}
+// single reports whether this is a llama-server of one model, which loads it
+// when it starts and never lets go.
+func (f *Fake) single() bool { return f.config.Kind == LlamaServer && !f.config.Router }
 
-// URL is the base address, "http://127.0.0.1:54321"; before the first Start the configured one.
-func (f *Fake) URL() string {
+// loadOnly begins the load of the one model.
+func (f *Fake) loadOnly() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return "http://" + f.addr
+	m := f.order[0]
+	f.beginLoad(&pending{m: m, ctx: f.contextFor(m, 0), ready: make(chan placed, 1)})
 }
 
-// Request is one request the fake received.
-type Request struct {
-	Method, Path string
-	Header       http.Header
-	Body         []byte
-	At           time.Time
-	Model        string // as spelled in the body, "" = none
-	Status       int    // 0 = nothing was sent yet
-	Tokens       int    // written so far
-	Disconnected bool   // the client left before the answer was complete
-	Done         bool
+// Close stops listening, ends every request and returns when all have ended.
+func (f *Fake) Close() {
+	f.serving.stop(false)
+	f.forgetRunners()
 }
+
+// Kill drops every connection at once, like SIGKILL to a real runtime: no end
+// of stream, nothing loaded any more.
+func (f *Fake) Kill() {
+	f.serving.stop(true)
+	f.forgetRunners()
+}
+
+func (f *Fake) forgetRunners() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, rn := range f.runners {
+		f.remove(rn)
+	}
+	f.pending = nil
+	f.bell.ring()
+}
+
+// URL is the base address, "http://127.0.0.1:54321"; before the first Start
+// the configured one.
+func (f *Fake) URL() string { return "http://" + f.serving.address() }
 
 // Requests is the log, oldest first: copies, without /__control.
-func (f *Fake) Requests() []Request { return nil }
+func (f *Fake) Requests() []Request { return f.journal.all() }
+
+// ForgetRequests empties the log.
+func (f *Fake) ForgetRequests() { f.journal.forget() }
 
 // Running is the number of requests that hold a slot of the model now.
-func (f *Fake) Running(model string) int { return 0 }
+func (f *Fake) Running(model string) int { return f.count(model).running }
 
 // MaxRunning is the most that ever held one at once.
-func (f *Fake) MaxRunning(model string) int { return 0 }
+func (f *Fake) MaxRunning(model string) int { return f.count(model).most }
 
 // Waiting is the number of requests that wait for a slot or a load of the model.
-func (f *Fake) Waiting(model string) int { return 0 }
+func (f *Fake) Waiting(model string) int { return f.count(model).waiting }
 
 // Loads counts the loads of the model that completed.
-func (f *Fake) Loads(model string) int { return 0 }
+func (f *Fake) Loads(model string) int { return f.count(model).loads }
+
+func (f *Fake) count(model string) counts {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return *f.stats(f.key(model))
+}
+
+// stats is called with the lock held.
+func (f *Fake) stats(key string) *counts {
+	c := f.counts[key]
+	if c == nil {
+		c = &counts{}
+		f.counts[key] = c
+	}
+	return c
+}
+
+// key is how a model is found under any spelling of its name.
+func (f *Fake) key(name string) string {
+	if f.config.Kind == LlamaServer {
+		return strings.ToLower(name)
+	}
+	return strings.ToLower(fullName(name))
+}
+
+// find returns the model of that name, nil when there is none.
+func (f *Fake) find(name string) *model {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.models[f.key(name)]
+}
+
+// contextFor is the context a load of m gets.
+func (f *Fake) contextFor(m *model, asked int) int {
+	ctx := cmp.Or(m.NumCtx, f.config.Context)
+	if f.config.Kind == Ollama && asked > 0 {
+		ctx = asked
+	}
+	return min(ctx, m.Context)
+}
 
 // Loaded lists the models in memory by full name, sorted.
-func (f *Fake) Loaded() []string { return nil }
+func (f *Fake) Loaded() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var names []string
+	for _, rn := range f.runners {
+		if !rn.loading && !rn.broken {
+			names = append(names, rn.m.full)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
 
 // KillRunner ends the model's runner like SIGKILL: running answers break off
-// as recorded, and the next request loads again.
-func (f *Fake) KillRunner(model string) {}
+// as recorded, /api/ps goes on listing it, and the next request loads again.
+func (f *Fake) KillRunner(model string) {
+	f.mu.Lock()
+	rn := f.runners[f.key(model)]
+	f.mu.Unlock()
+	if rn != nil {
+		f.breakRunner(rn)
+	}
+}
 
-// Unload takes the model out of memory, whether it runs or not.
-func (f *Fake) Unload(model string) {}
+func (f *Fake) breakRunner(rn *runner) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !rn.broken && !rn.loading {
+		rn.broken = true
+		close(rn.dead)
+	}
+	f.bell.ring()
+}
 
-// Inject adds a fault. Faults add up; each says whom it hits and how often.
-func (f *Fake) Inject(faults ...Fault) {}
+// Unload takes the model out of memory, whether it runs or not; answers under
+// way go on.
+func (f *Fake) Unload(model string) {
+	f.mu.Lock()
+	rn := f.runners[f.key(model)]
+	f.mu.Unlock()
+	if rn != nil {
+		f.forceOut(rn)
+	}
+}
 
-// Heal forgets all faults. Requests already hit keep theirs; held and hung
-// ones go on.
-func (f *Fake) Heal() {}
+func (f *Fake) forceOut(rn *runner) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !rn.gone {
+		f.remove(rn)
+		f.step()
+	}
+	f.bell.ring()
+}
+
+// Inject adds faults. They add up; each says whom it hits and how often. It
+// panics on a break that does not exist.
+func (f *Fake) Inject(faults ...Fault) {
+	for i := range faults {
+		if err := faults[i].check(); err != nil {
+			panic(err)
+		}
+	}
+	f.faults.inject(faults)
+}
+
+// Heal forgets all faults. Requests already hit keep theirs, but held ones go on.
+func (f *Fake) Heal() { f.faults.heal() }
 
 // Release lets answers held by BreakHold go on.
-func (f *Fake) Release() {}
+func (f *Fake) Release() { f.faults.release() }
 
 // Await returns when cond holds, asking it after every change of the fake's
 // state, or with ctx's error. cond may call the fake's methods.
-func (f *Fake) Await(ctx context.Context, cond func() bool) error { return nil }
+func (f *Fake) Await(ctx context.Context, cond func() bool) error { return f.bell.await(ctx, cond) }

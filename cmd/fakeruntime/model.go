@@ -1,0 +1,89 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"bellwether/engine/runtime/runtimetest"
+)
+
+// bytes is a size as people write it: 512MB, 2.5GB, 16GiB, or plain bytes.
+type bytes int64
+
+func (b *bytes) UnmarshalText(text []byte) error {
+	n, err := parseCount(strings.TrimSuffix(strings.ToUpper(string(text)), "B"))
+	if err != nil {
+		return err
+	}
+	*b = bytes(n)
+	return nil
+}
+
+// parseCount reads a number with K, M, G, T (thousands) or Ki, Mi, Gi
+// (1024s); B is a billion, for parameter counts.
+func parseCount(s string) (int64, error) {
+	units := []struct {
+		suffix string
+		factor float64
+	}{{"KI", 1 << 10}, {"MI", 1 << 20}, {"GI", 1 << 30}, {"K", 1e3}, {"M", 1e6}, {"G", 1e9}, {"B", 1e9}, {"T", 1e12}}
+	number, factor := strings.ToUpper(strings.TrimSpace(s)), 1.0
+	for _, u := range units {
+		if rest, ok := strings.CutSuffix(number, u.suffix); ok {
+			number, factor = rest, u.factor
+			break
+		}
+	}
+	f, err := strconv.ParseFloat(number, 64)
+	if err != nil || f < 0 {
+		return 0, fmt.Errorf("%q is no size", s)
+	}
+	return int64(f * factor), nil
+}
+
+// parseModel reads name[=size][,key=value]...
+func parseModel(spec string) (runtimetest.FakeModel, error) {
+	fields := strings.Split(spec, ",")
+	name, size, sized := strings.Cut(fields[0], "=")
+	m := runtimetest.FakeModel{Name: strings.TrimSpace(name)}
+	if m.Name == "" {
+		return m, fmt.Errorf("model %q has no name", spec)
+	}
+	if sized {
+		var b bytes
+		if err := b.UnmarshalText([]byte(size)); err != nil {
+			return m, fmt.Errorf("model %s: %w", m.Name, err)
+		}
+		m.Size = int64(b)
+	}
+	for _, field := range fields[1:] {
+		key, value, _ := strings.Cut(strings.TrimSpace(field), "=")
+		if err := set(&m, key, value); err != nil {
+			return m, fmt.Errorf("model %s: %s: %w", m.Name, key, err)
+		}
+	}
+	return m, nil
+}
+
+func set(m *runtimetest.FakeModel, key, value string) error {
+	var err error
+	switch key {
+	case "ctx":
+		m.Context, err = strconv.Atoi(value)
+	case "caps":
+		m.Capabilities = strings.Split(value, "+")
+	case "params":
+		m.Parameters, err = parseCount(value)
+	case "quant":
+		m.Quant = value
+	case "family":
+		m.Family = value
+	case "tokens":
+		m.Tokens, err = strconv.Atoi(value)
+	case "width":
+		m.EmbeddingWidth, err = strconv.Atoi(value)
+	default:
+		return fmt.Errorf("unknown; known are ctx, caps, params, quant, family, tokens, width")
+	}
+	return err
+}
