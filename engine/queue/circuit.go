@@ -1,0 +1,185 @@
+package queue
+
+import (
+	"slices"
+	"time"
+
+	"bellwether/engine/fleet"
+	"bellwether/engine/route"
+)
+
+// circuits keeps broken deployments out: open after Failures of the last Of
+// ended calls within Window; then one try after RetryAfter, the wait doubling
+// to RetryMax with every failed try. Only runtime faults count, and only a
+// validated completion is a success.
+type circuits struct {
+	by   map[fleet.DeploymentID]*circuit
+	open map[fleet.DeploymentID]route.Circuit // the view's; RetryAt is in the future while a try is under way
+}
+
+// circuit exists while its deployment has a failure that counts, or is open.
+type circuit struct {
+	ends    []end // last ones, oldest first
+	open    bool
+	wait    time.Duration
+	retryAt time.Time
+	trying  *Ticket // has the one try
+}
+
+type end struct {
+	at     time.Time
+	failed bool
+}
+
+func (c *circuits) init() {
+	c.by = map[fleet.DeploymentID]*circuit{}
+	c.open = map[fleet.DeploymentID]route.Circuit{}
+}
+
+// judgeFailure counts a failed attempt, if it says something of the runtime.
+func (d *Dispatcher) judgeFailure(g *grant, f *fleet.Failure) {
+	if !runtimeFault(f) {
+		d.circuits.giveUp(g.ticket, d.now)
+		return
+	}
+	if d.circuits.failed(g, d.policy.Circuit, d.now) {
+		n := g.lane.node
+		d.changedNode(n)
+		if l := d.lanes[g.dep]; l != nil {
+			d.review(l)
+		}
+	}
+}
+
+// runtimeFault reports whether a failure is the runtime's own: not the
+// caller's mistake, nor a full queue, a refusal, or somebody's cancel.
+func runtimeFault(f *fleet.Failure) bool {
+	if f.Caller {
+		return false
+	}
+	switch f.Class {
+	case fleet.FailConnect, fleet.FailBeforeOpen, fleet.FailMidStream, fleet.FailInvalid, fleet.FailTimeout, fleet.FailLoad:
+		return true
+	case fleet.FailStatus:
+		return f.Status >= 500
+	}
+	return false
+}
+
+// failed counts a failure and reports whether it opened the circuit.
+func (c *circuits) failed(g *grant, p route.CircuitPolicy, now time.Time) (opened bool) {
+	k := c.by[g.dep]
+	if k == nil {
+		k = &circuit{}
+		c.by[g.dep] = k
+	}
+	if k.open {
+		if k.trying == g.ticket {
+			k.wait = min(2*k.wait, p.RetryMax)
+			k.close(c, g.dep, now)
+		}
+		return false
+	}
+	k.count(end{now, true}, p)
+	failures := 0
+	for _, e := range k.ends {
+		if e.failed {
+			failures++
+		}
+	}
+	if failures < p.Failures {
+		return false
+	}
+	k.open, k.wait, k.ends = true, p.RetryAfter, nil
+	k.close(c, g.dep, now)
+	return true
+}
+
+// close keeps everyone out for the circuit's wait.
+func (k *circuit) close(c *circuits, id fleet.DeploymentID, now time.Time) {
+	k.trying, k.retryAt = nil, now.Add(k.wait)
+	c.open[id] = route.Circuit{Open: true, RetryAt: k.retryAt}
+}
+
+// succeeded counts a validated completion; that of the one try heals.
+func (c *circuits) succeeded(g *grant, now time.Time) {
+	k := c.by[g.dep]
+	if k == nil {
+		return
+	}
+	if k.open {
+		if k.trying == g.ticket {
+			delete(c.by, g.dep)
+			delete(c.open, g.dep)
+		}
+		return
+	}
+	k.ends = append(k.ends, end{now, false})
+}
+
+// count adds an end and forgets those too old or too many.
+func (k *circuit) count(e end, p route.CircuitPolicy) {
+	k.ends = append(k.ends, e)
+	k.ends = slices.DeleteFunc(k.ends, func(o end) bool { return e.at.Sub(o.at) > p.Window })
+	if more := len(k.ends) - p.Of; more > 0 {
+		k.ends = slices.Delete(k.ends, 0, more)
+	}
+}
+
+// trial gives the one try of an open circuit to a ticket that was placed there;
+// until it ends nobody else gets one.
+func (c *circuits) trial(id fleet.DeploymentID, t *Ticket, now time.Time) {
+	if k := c.by[id]; k != nil && k.open && k.trying == nil {
+		k.trying = t
+		c.open[id] = route.Circuit{Open: true, RetryAt: now.Add(k.wait)}
+	}
+}
+
+// giveUp returns a try that told nothing: its ticket went elsewhere or ended
+// without a word on the runtime.
+func (c *circuits) giveUp(t *Ticket, now time.Time) {
+	for id, k := range c.by {
+		if k.trying == t {
+			k.trying, k.retryAt = nil, now
+			c.open[id] = route.Circuit{Open: true, RetryAt: now}
+		}
+	}
+}
+
+// tryDue reports whether some circuit may be tried now.
+func (c *circuits) tryDue(now time.Time) bool {
+	for _, k := range c.by {
+		if k.open && k.trying == nil && !now.Before(k.retryAt) {
+			return true
+		}
+	}
+	return false
+}
+
+// nextTry is when the first circuit may be tried; zero = none waits for that.
+func (c *circuits) nextTry(now time.Time) (at time.Time) {
+	for _, k := range c.by {
+		if k.open && k.trying == nil && k.retryAt.After(now) && (at.IsZero() || k.retryAt.Before(at)) {
+			at = k.retryAt
+		}
+	}
+	return at
+}
+
+// sweep forgets circuits whose failures are all too old to count.
+func (c *circuits) sweep(p route.CircuitPolicy, now time.Time) {
+	for id, k := range c.by {
+		if !k.open && (len(k.ends) == 0 || now.Sub(k.ends[len(k.ends)-1].at) > p.Window) {
+			delete(c.by, id)
+		}
+	}
+}
+
+func (c *circuits) forget(node string) {
+	for id := range c.by {
+		if id.Node == node {
+			delete(c.by, id)
+			delete(c.open, id)
+		}
+	}
+}

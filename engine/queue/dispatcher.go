@@ -1,0 +1,226 @@
+package queue
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"bellwether/engine/event"
+	"bellwether/engine/evidence"
+	"bellwether/engine/fleet"
+	"bellwether/engine/route"
+)
+
+// Config is what a Dispatcher is made from. Its functions are called by the
+// loop and must return at once.
+type Config struct {
+	Policy func() *route.Policy
+	Fleet  func() *fleet.Snapshot
+	Book   func() *evidence.Book // nil = nothing is known
+	Now    func() time.Time      // nil = time.Now
+	Epoch  func() uint64         // of the router's claim; nil = always 0
+	Log    *slog.Logger          // nil = none
+	Events *event.Hub[Event]     // nil = none
+
+	// Pull asks the engine to fetch a model (auto_pull: on), once while
+	// requests wait for it. nil = nothing is fetched; they wait their time.
+	Pull func(model string)
+
+	// Decide replaces route.Decide in tests; nil = route.Decide.
+	Decide func(*route.View, *route.Policy, *route.Query) *route.Decision
+}
+
+// Dispatcher is the router's owner of lanes, holds, pins, circuits, grants and
+// the memory mirror. Every field but cfg, mail and stopped is the loop's.
+type Dispatcher struct {
+	cfg     Config
+	mail    mailbox
+	stopped chan struct{} // closed when the loop has ended
+
+	now     time.Time // of the message being handled
+	policy  *route.Policy
+	view    route.View // kept current, never rebuilt for a Submit
+	seen    *fleet.Snapshot
+	nodes   map[string]*node
+	stale   []*node // whose picture in view.Fleet is out of date
+	models  modelIndex
+	loading []*claim
+
+	tickets map[*Ticket]struct{}
+	apps    map[string]int // live tickets by app
+	lanes   map[fleet.DeploymentID]*lane
+	dirty   []*lane // may have something to grant
+	delayed []*lane // with a time before which they do not grant
+	waiting int     // tickets in lanes
+	idle    bool    // a slot may have become free for work from elsewhere
+	holds   holds
+	grants  map[string]*grant
+	unused  grantList
+
+	circuits circuits
+	pins     pins
+
+	submitted, chosen, granted uint64 // rising numbers: age, last use, grant ids
+	nextReap                   time.Time
+}
+
+// New returns a dispatcher. Messages are kept, and answered once Run runs.
+func New(c Config) *Dispatcher {
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Book == nil {
+		c.Book = func() *evidence.Book { return nil }
+	}
+	if c.Epoch == nil {
+		c.Epoch = func() uint64 { return 0 }
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.Decide == nil {
+		c.Decide = route.Decide
+	}
+	d := &Dispatcher{
+		cfg: c, stopped: make(chan struct{}),
+		nodes:   map[string]*node{},
+		tickets: map[*Ticket]struct{}{}, apps: map[string]int{},
+		lanes: map[fleet.DeploymentID]*lane{}, grants: map[string]*grant{},
+	}
+	d.mail.wake = make(chan struct{}, 1)
+	d.circuits.init()
+	d.pins.init()
+	d.view = route.View{
+		Fleet: &fleet.Snapshot{}, Lanes: map[fleet.DeploymentID]route.Lane{},
+		Pins: d.pins.byKey, Open: d.circuits.open,
+	}
+	return d
+}
+
+// Run is the dispatcher until ctx ends; then every ticket still waiting gets a
+// refusal, and so does every later one.
+func (d *Dispatcher) Run(ctx context.Context) error {
+	defer close(d.stopped)
+	timer := time.NewTimer(time.Hour)
+	defer timer.Stop()
+	d.step(fleetChanged{})
+	for {
+		for _, m := range d.mail.take() {
+			d.step(m)
+		}
+		armed := timer.C
+		if due := d.nextDue(); due.IsZero() {
+			armed = nil
+		} else {
+			timer.Reset(max(0, due.Sub(d.cfg.Now())))
+		}
+		select {
+		case <-ctx.Done():
+			d.onStop()
+			return nil
+		case <-d.mail.wake:
+		case <-armed:
+			d.step(tick{})
+		}
+	}
+}
+
+// tick is the message that only time has passed.
+type tick struct{}
+
+func (tick) apply(*Dispatcher) {}
+
+// step handles one message and all that follows from it. What time alone has
+// changed comes first: a hold whose turn has come is older than an arrival.
+func (d *Dispatcher) step(m message) {
+	d.now = d.cfg.Now()
+	d.refreshPolicy()
+	if due := d.nextDue(); !due.IsZero() && !due.After(d.now) {
+		d.onTime()
+		d.settle()
+	}
+	m.apply(d)
+	d.settle()
+}
+
+// settle acts until nothing more can be done at this instant.
+func (d *Dispatcher) settle() {
+	for d.pumpDirty() || d.rescoreChanged() || d.pullWhenFree() {
+	}
+}
+
+// onTime does what is due by now.
+func (d *Dispatcher) onTime() {
+	d.expireUnused()
+	d.reopenByTime()
+	d.holdsDue()
+	if d.reapDue() {
+		d.onReap()
+	}
+}
+
+// nextDue is when onTime must run next; zero = not before something happens.
+func (d *Dispatcher) nextDue() time.Time {
+	var due time.Time
+	sooner := func(t time.Time) {
+		if !t.IsZero() && (due.IsZero() || t.Before(due)) {
+			due = t
+		}
+	}
+	if g := d.unused.first; g != nil {
+		sooner(g.issued.Add(fleet.GrantTTL))
+	}
+	sooner(d.nextReopen())
+	sooner(d.holds.due())
+	if d.holds.len() > 0 {
+		sooner(d.circuits.nextTry(d.now))
+	}
+	if len(d.grants) > 0 {
+		sooner(d.nextReap)
+	}
+	return due
+}
+
+// refreshPolicy notices a new policy: every plan made under the old one is
+// made again before it is granted.
+func (d *Dispatcher) refreshPolicy() {
+	p := d.cfg.Policy()
+	if p == d.policy {
+		return
+	}
+	d.policy = p
+	d.pins.limit(p)
+	for _, n := range d.nodes {
+		n.version++
+	}
+	d.holds.touchAll()
+}
+
+// onStop refuses whatever still waits, and what comes later.
+func (d *Dispatcher) onStop() {
+	for _, m := range d.mail.close() {
+		if s, ok := m.(submitted); ok {
+			s.t.c <- Answer{Decision: stopping()}
+		}
+	}
+	for t := range d.tickets {
+		if t.state == waiting || t.state == held {
+			d.leave(t)
+			d.refuse(t, stopping(), false)
+		}
+	}
+}
+
+// stopping is the refusal of a dispatcher that has ended.
+func stopping() *route.Decision {
+	return &route.Decision{Verdict: route.Refuse, Status: 503, RefuseCode: CodeStopping}
+}
+
+// Refusal codes of the dispatcher's own, in Decision.RefuseCode.
+const (
+	CodeStopping     = "shutting_down"     // 503
+	CodeAppLimit     = "app_limit"         // 429: clients.max_in_flight
+	CodeBackPressure = "back_pressure"     // 429: the runtime's own queue is full, twice
+	CodeRetries      = "retries_exhausted" // 502: failed before content more often than max_retries allows
+	CodeUnused       = "grant_unused"      // 503: granted twice and never presented
+)

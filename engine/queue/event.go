@@ -1,0 +1,90 @@
+package queue
+
+import (
+	"time"
+
+	"bellwether/engine/fleet"
+)
+
+// Event is something that happened to a request here, for the live feed.
+// Queued, granted (sent to) and running are different things: the last one is
+// the agent's to say.
+type Event struct {
+	At         time.Time          `json:"at"`
+	Kind       EventKind          `json:"kind"`
+	Request    string             `json:"request"`
+	App        string             `json:"app,omitempty"`
+	Model      string             `json:"model"` // as asked
+	Deployment fleet.DeploymentID `json:"deployment,omitzero"`
+	From       fleet.DeploymentID `json:"from,omitzero"` // EventMoved: the lane it waited in
+	Attempt    int                `json:"attempt,omitempty"`
+	Queued     time.Duration      `json:"queued,omitempty"`
+	Outcome    fleet.Outcome      `json:"outcome,omitempty"` // EventDone
+	Reason     string             `json:"reason,omitempty"`
+}
+
+// EventKind is the sort of an event.
+type EventKind string
+
+// Kinds of event.
+const (
+	EventQueued   EventKind = "queued"   // chose a deployment, waits in its lane
+	EventHeld     EventKind = "held"     // nobody may serve it now; waits for a change
+	EventMoved    EventKind = "moved"    // an idle slot took it over
+	EventGranted  EventKind = "granted"  // may be sent to the node
+	EventReturned EventKind = "returned" // the grant was not used in time
+	EventRefused  EventKind = "refused"  // the node said no; back to its place
+	EventDone     EventKind = "done"
+)
+
+func (d *Dispatcher) note(t *Ticket, kind EventKind) {
+	if !d.cfg.Events.Watched() {
+		return
+	}
+	e := d.event(t, kind)
+	switch kind {
+	case EventGranted:
+		e.Queued = d.now.Sub(t.roundAt)
+		e.Deployment = t.current.Load().dep
+	case EventQueued, EventReturned:
+		e.Deployment = t.decision.Chosen
+	}
+	d.cfg.Events.Publish(e)
+}
+
+func (d *Dispatcher) noteMove(t *Ticket, from fleet.DeploymentID) {
+	if !d.cfg.Events.Watched() {
+		return
+	}
+	e := d.event(t, EventMoved)
+	e.Deployment, e.From = t.decision.Chosen, from
+	d.cfg.Events.Publish(e)
+}
+
+func (d *Dispatcher) noteRefusal(t *Ticket, why *fleet.Refusal) {
+	if !d.cfg.Events.Watched() {
+		return
+	}
+	e := d.event(t, EventRefused)
+	e.Deployment = t.decision.Chosen
+	if why != nil {
+		e.Reason = string(why.Code)
+	}
+	d.cfg.Events.Publish(e)
+}
+
+func (d *Dispatcher) noteEnd(t *Ticket, outcome fleet.Outcome, reason string) {
+	if !d.cfg.Events.Watched() {
+		return
+	}
+	e := d.event(t, EventDone)
+	e.Outcome, e.Reason = outcome, reason
+	d.cfg.Events.Publish(e)
+}
+
+func (d *Dispatcher) event(t *Ticket, kind EventKind) Event {
+	return Event{
+		At: d.now, Kind: kind, Request: t.q.Request, App: t.q.Needs.App,
+		Model: t.q.Model, Attempt: t.q.Attempt,
+	}
+}

@@ -1,0 +1,236 @@
+package queue
+
+import (
+	"slices"
+	"time"
+
+	"bellwether/engine/fleet"
+	"bellwether/engine/route"
+)
+
+// onSubmit takes a new request in: the app's cap, then a place.
+func (d *Dispatcher) onSubmit(t *Ticket) {
+	d.submitted++
+	t.seq = d.submitted
+	t.arrived = t.q.Arrived
+	if t.arrived.IsZero() || t.arrived.After(d.now) {
+		t.arrived = d.now
+		t.q.Arrived = d.now
+	}
+	t.q.Attempt = max(1, t.q.Attempt)
+	t.roundAt = d.now
+	t.rank = rankOf(t, false)
+	app := t.q.Needs.App
+	d.tickets[t] = struct{}{}
+	d.apps[app]++
+	if limit := d.policy.MaxInFlight; limit > 0 && d.apps[app] > limit {
+		d.refuse(t, &route.Decision{
+			Verdict: route.Refuse, Status: 429, RefuseCode: CodeAppLimit,
+			Reasons: []route.Reason{{Code: CodeAppLimit, Operands: []any{app, limit}}},
+		}, false)
+		return
+	}
+	d.place(t)
+}
+
+// place decides where a request goes and puts it there.
+func (d *Dispatcher) place(t *Ticket) {
+	t.decision = d.decide(&t.q)
+	switch t.decision.Verdict {
+	case route.Serve:
+		d.join(t)
+	case route.Hold:
+		d.hold(t, d.policy.HoldMax)
+	case route.Pull:
+		d.hold(t, d.policy.AutoPullTimeout)
+		d.fetch(t)
+	default:
+		d.refuse(t, t.decision, false)
+	}
+}
+
+// decide asks route about a request, on the current picture.
+func (d *Dispatcher) decide(q *route.Query) *route.Decision {
+	d.refreshView()
+	return d.cfg.Decide(&d.view, d.policy, q)
+}
+
+// decideAt asks route whether a request may run on one node, as it is now.
+func (d *Dispatcher) decideAt(n *node, q *route.Query) *route.Decision {
+	d.refreshView()
+	whole := d.view.Fleet
+	d.view.Fleet = &n.solo
+	defer func() { d.view.Fleet = whole }()
+	return d.cfg.Decide(&d.view, d.policy, q)
+}
+
+// join puts a request into the lane that was chosen for it, and grants what
+// can be granted: deciding and reserving are one step, so nothing is evicted
+// or given away between "it is loaded" and the grant.
+func (d *Dispatcher) join(t *Ticket) {
+	l := d.laneOf(t.decision.Chosen)
+	l.slots = max(1, t.decision.Plan.Slots)
+	t.planned = l.node.version
+	if t.model == "" {
+		t.model = t.decision.Model
+	}
+	t.q.Changed = t.q.Changed || t.decision.Model != t.model
+	d.chosen++
+	l.lastUsed = int64(d.chosen)
+	d.circuits.trial(l.id, t, d.now)
+	d.enter(l, t)
+	d.note(t, EventQueued)
+	d.pump(l)
+}
+
+// enter puts a ticket into a lane at its place: by class, held or returned
+// before new, then the lane's own order.
+func (d *Dispatcher) enter(l *lane, t *Ticket) {
+	t.state, t.lane = waiting, l
+	t.rank = rankOf(t, t.rank.before())
+	l.order.add(t)
+	d.waiting++
+	d.idle = true
+	d.show(l)
+}
+
+// leave takes a ticket out of the lane or holding list it waits in.
+func (d *Dispatcher) leave(t *Ticket) {
+	switch t.state {
+	case waiting:
+		l := t.lane
+		l.order.remove(t)
+		t.lane = nil
+		d.waiting--
+		d.show(l)
+		d.touch(l)
+	case held:
+		d.unhold(t)
+	}
+}
+
+// refuse gives the final answer.
+func (d *Dispatcher) refuse(t *Ticket, why *route.Decision, heldOut bool) {
+	t.c <- Answer{Decision: why, HeldOut: heldOut, Queued: d.now.Sub(t.roundAt)}
+	outcome := fleet.OutcomeRefused
+	if heldOut {
+		outcome = fleet.OutcomeHeldOut
+	}
+	d.end(t, outcome, why.RefuseCode)
+}
+
+// end forgets a ticket. It must not be in a lane or the holding list any more.
+func (d *Dispatcher) end(t *Ticket, outcome fleet.Outcome, reason string) {
+	if t.state == ended {
+		return
+	}
+	d.circuits.giveUp(t, d.now)
+	t.state = ended
+	t.current.Store(nil)
+	delete(d.tickets, t)
+	app := t.q.Needs.App
+	if d.apps[app]--; d.apps[app] <= 0 {
+		delete(d.apps, app)
+	}
+	d.noteEnd(t, outcome, reason)
+}
+
+// onAbandon ends a ticket whose client is gone.
+func (d *Dispatcher) onAbandon(t *Ticket, reason string) {
+	switch t.state {
+	case waiting, held:
+		d.leave(t)
+	case granted:
+		g := t.current.Load()
+		if g.use.CompareAndSwap(unusedGrant, returnedGrant) {
+			d.takeBack(g)
+		} else {
+			d.closeRecord(g)
+		}
+	case ended:
+		return
+	}
+	d.end(t, fleet.OutcomeClientDisconnected, reason)
+}
+
+// onRefused puts a request whose grant the agent refused back to its place and
+// closes the lane until the node has reported something newer.
+func (d *Dispatcher) onRefused(t *Ticket, id string, why *fleet.Refusal) {
+	g := t.current.Load()
+	if t.state != granted || g == nil || g.id != id {
+		return
+	}
+	d.takeBack(g)
+	l := d.laneOf(g.dep)
+	if t.refusedAt.IsZero() {
+		t.refusedAt = d.now
+	}
+	d.closeLane(l, g, why)
+	if d.now.Sub(t.refusedAt) >= d.policy.HoldMax {
+		d.touch(l)
+		d.refuse(t, t.decision, true)
+		return
+	}
+	d.noteRefusal(t, why)
+	d.giveBack(l, t)
+}
+
+// giveBack returns a ticket to the lane it was granted from: before new ones,
+// by its age, and what the grant cost its app is refunded.
+func (d *Dispatcher) giveBack(l *lane, t *Ticket) {
+	t.current.Store(nil)
+	t.rank = rankOf(t, true)
+	d.enter(l, t)
+	l.order.refund(t)
+	d.pump(l)
+}
+
+// onRetry asks again for a request whose attempt failed before content.
+func (d *Dispatcher) onRetry(t *Ticket, id string, f fleet.Failure, changed bool) {
+	g := t.current.Load()
+	if t.state != granted || g == nil || g.id != id {
+		return
+	}
+	if !g.closed {
+		d.judgeFailure(g, &f)
+		d.closeRecord(g)
+	}
+	d.circuits.giveUp(t, d.now)
+	t.roundAt, t.refusedAt = d.now, time.Time{}
+	t.q.Changed = t.q.Changed || changed
+	if f.Class == fleet.FailBackPressure {
+		d.pressBack(t, g)
+		return
+	}
+	if !slices.Contains(t.q.Failed, g.dep) {
+		t.q.Failed = append(slices.Clip(t.q.Failed), g.dep)
+	}
+	t.q.Attempt++
+	if t.q.Attempt > 1+d.policy.MaxRetries {
+		d.refuse(t, &route.Decision{
+			Verdict: route.Refuse, Status: 502, RefuseCode: CodeRetries,
+			Reasons: []route.Reason{{Code: CodeRetries, Operands: []any{d.policy.MaxRetries}}},
+		}, false)
+		return
+	}
+	t.current.Store(nil)
+	t.rank = rankOf(t, true)
+	d.place(t)
+}
+
+// pressBack handles "queue full" of a runtime: back to its place in the lane
+// once, then the client is told to come back later. Never a mark against the
+// node: it is busy, not broken.
+func (d *Dispatcher) pressBack(t *Ticket, g *grant) {
+	if t.pressed {
+		d.refuse(t, &route.Decision{
+			Verdict: route.Refuse, Status: 429, RefuseCode: CodeBackPressure,
+			Reasons: []route.Reason{{Code: CodeBackPressure, Operands: []any{g.dep.String()}}},
+		}, false)
+		return
+	}
+	t.pressed, g.pressed = true, true
+	l := d.laneOf(g.dep)
+	d.delay(l, d.now.Add(d.policy.RetryAfter))
+	d.giveBack(l, t)
+}
