@@ -71,3 +71,8 @@ func identity(n *node, id fleet.DeploymentID) string {
 	}
 	return fleet.CanonicalModel(id.Model)
 }
+
+// Unpin forgets where a session was served.
+func (d *Dispatcher) Unpin(session string) {
+	d.mail.post(question(func() { d.pins.drop(session) }))
+}

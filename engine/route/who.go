@@ -130,3 +130,6 @@ func isTrue(s string) bool {
 		return false
 	}
 }
+
+// NamedSession returns the key of a session that was named by X-Fleet-Session.
+func NamedSession(name string) string { return hashKey("fleet", name) }

@@ -1,0 +1,291 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net/http"
+	"strings"
+	"time"
+
+	"bellwether/engine/dialect"
+	"bellwether/engine/fleet"
+	"bellwether/engine/route"
+)
+
+// attempt is what one run on one deployment has shown so far.
+type attempt struct {
+	began   time.Time
+	first   time.Duration // to first content, 0 = none yet
+	load    time.Duration
+	usage   dialect.Usage
+	timings *dialect.Timings
+	finish  dialect.Finish
+	text    bool // text or a call was seen
+	thought bool // reasoning was seen
+}
+
+// try runs the request once and relays its answer. A nil error means a
+// validated completion, fully written to the client.
+func (x *exchange) try(ctx context.Context, g *fleet.Grant) error {
+	x.attempt.usage = dialect.NoUsage
+	run, err := x.g.Nodes.Do(ctx, *g, x.req)
+	if err != nil {
+		return err
+	}
+	defer run.Close()
+	x.edits, x.attempt.load = run.Edits(), run.LoadTime()
+	if x.req.Stream {
+		return x.relay(run)
+	}
+	return x.gather(run)
+}
+
+// relay passes a stream on, chunk by chunk. What is not content waits until
+// content or the end comes: until then the request can still move elsewhere.
+func (x *exchange) relay(run Running) error {
+	for {
+		c, err := run.Next()
+		if err != nil {
+			return brokenEnd(err)
+		}
+		x.note(c)
+		if c.HasContent() || c.Final || x.out.body {
+			if err := x.out.chunk(c, c.Final || run.Buffered()); err != nil {
+				return &fleet.Failure{Class: fleet.FailCancelled, Message: "the client left"}
+			}
+		}
+		if c.Final {
+			if err := x.out.end(); err != nil {
+				return &fleet.Failure{Class: fleet.FailCancelled, Message: "the client left"}
+			}
+			if a, ok := x.out.enc.(dialect.Answer); ok {
+				x.keep(a.Answer())
+			}
+			return nil
+		}
+	}
+}
+
+// gather collects a whole answer and sends it in one piece.
+func (x *exchange) gather(run Running) error {
+	var col dialect.Collector
+	for {
+		c, err := run.Next()
+		if err != nil {
+			return brokenEnd(err)
+		}
+		x.note(c)
+		col.Add(c)
+		if c.Final {
+			break
+		}
+	}
+	reply := col.Reply()
+	if x.req.Embed != nil {
+		if f := checkVectors(x.req.Embed, reply.Vectors); f != nil {
+			return f
+		}
+	}
+	if err := x.out.whole(dialect.ReplyContentType(x.proto), dialect.EncodeReply(x.req, x.ident, reply)); err != nil {
+		return &fleet.Failure{Class: fleet.FailCancelled, Message: "the client left"}
+	}
+	if x.proto == dialect.OpenAIResponses {
+		x.keep(dialect.ResponseAnswer(x.req, &x.ident, reply))
+	}
+	return nil
+}
+
+// keep remembers a Responses answer for later requests that refer to it,
+// unless the client asked not to (store: false).
+func (x *exchange) keep(id string, output []dialect.Raw) {
+	if x.req.Store == nil || *x.req.Store {
+		x.g.items.put(id, x.start, x.req.Items, output)
+	}
+}
+
+// note takes from a chunk what the record wants.
+func (x *exchange) note(c *dialect.Chunk) {
+	a := &x.attempt
+	if c.HasContent() {
+		if a.first == 0 {
+			a.first = time.Since(a.began)
+		}
+		a.text = a.text || len(c.Text) > 2 || len(c.Tools) > 0
+		a.thought = a.thought || len(c.Thinking) > 2
+	}
+	if c.Usage != nil {
+		a.usage = *c.Usage
+	}
+	if c.Timings != nil {
+		a.timings = c.Timings
+	}
+	if c.Finish != dialect.FinishNone {
+		a.finish = c.Finish
+	}
+	if !c.Final || x.req.Embed != nil {
+		return
+	}
+	switch {
+	case a.text || x.req.LoadOnly:
+	case a.thought && a.finish == dialect.FinishLength:
+		x.notes = append(x.notes, "thinking_used_all_output: the whole output limit went into reasoning; raise max_tokens or lower the reasoning effort")
+	case a.usage.Output > 1:
+		x.notes = append(x.notes, fmt.Sprintf("empty_answer: %d tokens were generated and none was shown (a call of an undeclared tool is swallowed by some runtimes)", a.usage.Output))
+	}
+}
+
+// brokenEnd names an end that came without the runtime's end marker.
+func brokenEnd(err error) error {
+	if errors.Is(err, io.EOF) {
+		return &fleet.Failure{Class: fleet.FailMidStream, Code: "truncated", Message: "the runtime ended its answer without an end marker"}
+	}
+	return err
+}
+
+func asFailure(err error) *fleet.Failure {
+	var f *fleet.Failure
+	if errors.As(err, &f) {
+		return f
+	}
+	return &fleet.Failure{Class: fleet.FailBeforeOpen, Message: "the node could not run the request", MayRun: true}
+}
+
+// failureProblem says to the client what failed for good.
+func (x *exchange) failureProblem(f *fleet.Failure) *dialect.Problem {
+	yes, no := true, false
+	node := x.nodeName(x.grant.Deployment.Node)
+	where := fmt.Sprintf("%s on %s (%s)", x.grant.Deployment.Model, node, x.grant.Deployment.Runtime)
+	p := &dialect.Problem{Status: http.StatusBadGateway, Code: "upstream_" + string(f.Class), Retry: &yes, RetryAfter: x.g.Policy().RetryAfter}
+	switch {
+	case f.Caller:
+		p.Status, p.Code, p.Message, p.Retry, p.RetryAfter = f.Status, f.Code, f.Message, &no, 0
+		if p.Code == "" {
+			p.Code = "invalid_request"
+		}
+		if p.Status < 400 || p.Status > 499 {
+			p.Status = http.StatusBadRequest
+		}
+		return p
+	case f.Class == fleet.FailBackPressure:
+		p.Status, p.Code = http.StatusTooManyRequests, "runtime_queue_full"
+		p.Message = "The queue of " + where + " is full."
+		p.Remedy = "Try again in a moment, or give the runtime more parallel slots."
+		return p
+	case f.Class == fleet.FailTimeout:
+		p.Status, p.Code = http.StatusGatewayTimeout, "timeout"
+		p.Message = where + " did not answer in time: " + f.Message + "."
+		p.Remedy = "See routing.timeouts, or use a smaller model."
+	case f.Class == fleet.FailInvalid:
+		p.Code = "upstream_bad_response"
+		p.Message = where + " answered with something that is no completion: " + f.Message + "."
+		p.Remedy = "Check that the runtime serves this model; bellwether decisions shows the attempt."
+	case f.Class == fleet.FailLoad:
+		p.Status, p.Code = http.StatusServiceUnavailable, "load_failed"
+		p.Message = where + " could not be loaded: " + f.Message + "."
+		p.Remedy = "Free memory on " + node + " or choose a smaller model."
+	default:
+		p.Message = where + " failed: " + strings.TrimSuffix(f.Message, ".") + "."
+		p.Remedy = "The request was not answered elsewhere; try again, and see bellwether doctor if it goes on."
+	}
+	if n := len(x.steps); n > 1 {
+		p.Message += fmt.Sprintf(" %d attempts were made.", n)
+	}
+	return p
+}
+
+// checkVectors refuses an embeddings answer that does not fit its request.
+func checkVectors(e *dialect.Embed, vectors [][]float32) *fleet.Failure {
+	bad := func(format string, args ...any) *fleet.Failure {
+		return &fleet.Failure{Class: fleet.FailInvalid, Code: "embedding_contract_violation", Message: fmt.Sprintf(format, args...)}
+	}
+	if len(vectors) != len(e.Inputs) {
+		return bad("%d vectors for %d inputs", len(vectors), len(e.Inputs))
+	}
+	for i, v := range vectors {
+		if len(v) == 0 || len(v) != len(vectors[0]) {
+			return bad("vector %d has %d dimensions, the first %d", i, len(v), len(vectors[0]))
+		}
+		if e.Dimensions > 0 && len(v) != e.Dimensions {
+			return bad("vector %d has %d dimensions, %d were asked", i, len(v), e.Dimensions)
+		}
+		for _, f := range v {
+			if math.IsNaN(float64(f)) || math.IsInf(float64(f), 0) {
+				return bad("vector %d holds a value that is no finite number", i)
+			}
+		}
+	}
+	return nil
+}
+
+// complete closes the attempt and the request with it.
+func (x *exchange) complete(o fleet.Outcome, f *fleet.Failure, retry bool) {
+	c := x.completed(o, f, retry)
+	x.g.Dispatcher.Completed(c)
+	x.g.Learn(c, &x.served)
+	x.close(o, f)
+}
+
+func (x *exchange) completed(o fleet.Outcome, f *fleet.Failure, retry bool) fleet.Completed {
+	a := &x.attempt
+	c := fleet.Completed{
+		Grant: x.grant.ID, Request: x.id, Deployment: x.grant.Deployment, Outcome: o, Failure: f,
+		Took: time.Since(a.began), TTFT: a.first, Load: a.load,
+		Input: a.usage.Input, Output: a.usage.Output, Cached: a.usage.Cached, Reasoning: a.usage.Reasoning,
+		Estimate: x.query.Needs.Tokens.Input, Task: x.query.Needs.PrimaryTask,
+		Truncated: a.finish == dialect.FinishLength, Validated: o == fleet.OutcomeOK, Retry: retry,
+	}
+	if a.timings != nil {
+		c.Prefill, c.Decode = a.timings.Prefill, a.timings.Decode
+	}
+	return c
+}
+
+// close writes the record of a request that had a grant or was left.
+func (x *exchange) close(o fleet.Outcome, f *fleet.Failure) {
+	var p *dialect.Problem
+	if f != nil && o != fleet.OutcomeClientDisconnected {
+		p = x.failureProblem(f)
+	}
+	x.closeWith(o, p)
+}
+
+func (x *exchange) closeWith(o fleet.Outcome, p *dialect.Problem) {
+	a := &x.attempt
+	rec := route.ToRecord(x.decision, &x.query)
+	rec.Protocol = string(x.proto)
+	if x.grant != nil {
+		rec.Node = x.nodeName(x.grant.Deployment.Node)
+	}
+	rec.Edits = append(append([]string{}, x.req.Dropped...), x.edits...)
+	rec.Notes = append(rec.Notes, x.notes...)
+	rec.Failover, rec.Retries, rec.MayHaveRun = x.steps, len(x.steps), x.mayRun
+	rec.Outcome, rec.Status = o, http.StatusOK
+	if p != nil {
+		rec.Problem = p.Text()
+		if !x.out.body && !x.out.late {
+			rec.Status = p.Status
+		}
+	}
+	rec.Timing = route.Timing{QueueMs: ms(x.queued), LoadMs: ms(a.load), TTFTMs: ms(a.first), TotalMs: ms(time.Since(x.start))}
+	rec.Timings = a.timings
+	rec.Usage = recordUsage(a.usage)
+	rec.OverheadMs = ms(x.parsed)
+	x.g.Record(rec)
+	x.g.metrics.finished(rec)
+}
+
+func recordUsage(u dialect.Usage) *route.RecordUsage {
+	known := func(n int) *int {
+		if n < 0 {
+			return nil
+		}
+		return &n
+	}
+	if u == (dialect.Usage{}) || u == dialect.NoUsage {
+		return nil
+	}
+	return &route.RecordUsage{Input: known(u.Input), Output: known(u.Output), Cached: known(u.Cached), Reasoning: known(u.Reasoning)}
+}

@@ -1,0 +1,216 @@
+package gateway
+
+import (
+	"crypto/subtle"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"strings"
+
+	"bellwether/engine/dialect"
+)
+
+// caller is who sent a request, as far as the edge can tell.
+type caller struct {
+	key      *Key // nil = none presented or none that we know
+	loopback bool // from this machine, not through a proxy
+}
+
+// mayManage reports whether the caller may change models (pull, delete ...).
+func (c caller) mayManage() bool { return c.key != nil && c.key.Manage }
+
+// app is the caller's name from its key, "" = tell by other means.
+func (c caller) app() string {
+	if c.key == nil {
+		return ""
+	}
+	return c.key.Name
+}
+
+// edge decides who may come in. It is immutable.
+//
+//  1. The Host header must name this machine: a page of a rebound DNS name
+//     carries its own name and is refused on every route.
+//  2. A browser's Origin must be listed; the admin surface takes only its own.
+//  3. From beyond loopback (or through a proxy) an API key is needed.
+type edge struct {
+	hosts   map[string]bool
+	origins []originPattern
+	keys    func() []Key
+}
+
+func newEdge(c Config) edge {
+	e := edge{hosts: map[string]bool{"": true, "localhost": true}, keys: c.Keys}
+	if name, err := os.Hostname(); err == nil {
+		e.addHost(name)
+	}
+	e.addHost(c.NodeName)
+	for _, h := range c.AllowedHosts {
+		e.addHost(h)
+	}
+	patterns := c.AllowedOrigins
+	if patterns == nil {
+		patterns = DefaultOrigins()
+	}
+	for _, p := range patterns {
+		e.origins = append(e.origins, parseOrigin(p))
+	}
+	return e
+}
+
+func (e *edge) addHost(h string) {
+	h = strings.ToLower(strings.TrimSuffix(h, "."))
+	if h == "" {
+		return
+	}
+	e.hosts[h] = true
+	if !strings.Contains(h, ".") {
+		e.hosts[h+".local"] = true
+	}
+}
+
+// DefaultOrigins are the origins of apps on this machine: pages served from
+// it, editors and note apps with their own schemes, browser extensions.
+func DefaultOrigins() []string {
+	return []string{
+		"http://localhost:*", "https://localhost:*", "http://127.0.0.1:*", "https://127.0.0.1:*",
+		"http://[::1]:*", "https://[::1]:*", "http://0.0.0.0:*", "https://0.0.0.0:*",
+		"app://*", "file://*", "tauri://*", "vscode-webview://*", "vscode-file://*",
+		"chrome-extension://*", "moz-extension://*", "safari-web-extension://*",
+	}
+}
+
+// originPattern is scheme://host with an optional :* or /*-like tail.
+type originPattern struct {
+	scheme  string
+	host    string // "*" = any
+	anyPort bool
+}
+
+func parseOrigin(p string) originPattern {
+	if p == "*" {
+		return originPattern{scheme: "*", host: "*", anyPort: true}
+	}
+	scheme, host, _ := strings.Cut(strings.ToLower(p), "://")
+	o := originPattern{scheme: scheme, host: host}
+	if h, ok := strings.CutSuffix(host, ":*"); ok {
+		o.host, o.anyPort = h, true
+	}
+	return o
+}
+
+func (o originPattern) matches(scheme, host string) bool {
+	if o.scheme != "*" && o.scheme != scheme {
+		return false
+	}
+	if o.host == "*" || o.host == host {
+		return true
+	}
+	return o.anyPort && (host == o.host || strings.HasPrefix(host, o.host+":") && !strings.Contains(host[len(o.host)+1:], ":"))
+}
+
+// admit checks one request and writes the CORS headers of an allowed origin.
+func (e *edge) admit(w http.ResponseWriter, r *http.Request, path string) (caller, *dialect.Problem) {
+	h := w.Header()
+	h.Set("X-Fleet-Router", "bellwether")
+	if r.Header.Get("X-Fleet-Via") != "" {
+		return caller{}, &dialect.Problem{Status: http.StatusLoopDetected, Code: "loop",
+			Message: "This request was sent on by a Bellwether already.",
+			Remedy:  "A runtime's address points at a Bellwether: set runtimes[].url to the runtime itself."}
+	}
+	if !e.hostAllowed(r.Host) {
+		return caller{}, &dialect.Problem{Status: http.StatusForbidden, Code: "host_not_allowed",
+			Message: "The Host name " + printable(r.Host) + " is not one of this machine's.",
+			Remedy:  "Use localhost, or add the name to security.allowed_hosts."}
+	}
+	if p := e.checkOrigin(h, r, path); p != nil {
+		return caller{}, p
+	}
+	c := caller{loopback: fromLoopback(r), key: e.keyOf(r)}
+	if c.loopback || c.key != nil || r.Method == http.MethodOptions {
+		return c, nil
+	}
+	return c, &dialect.Problem{Status: http.StatusUnauthorized, Code: "invalid_api_key",
+		Message: "Requests from other machines, or through a proxy, need an API key of this fleet.",
+		Remedy:  "Send it as Authorization: Bearer KEY or x-api-key; keys are made under security.api_keys."}
+}
+
+func (e *edge) hostAllowed(host string) bool {
+	name := host
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		name = h
+	}
+	name = strings.ToLower(strings.TrimSuffix(strings.Trim(name, "[]"), "."))
+	if e.hosts[name] || strings.HasSuffix(name, ".localhost") || strings.HasSuffix(name, ".internal") {
+		return true
+	}
+	// An IP literal cannot be rebound: whoever dialled it dialled this machine.
+	_, err := netip.ParseAddr(name)
+	return err == nil
+}
+
+func (e *edge) checkOrigin(h http.Header, r *http.Request, path string) *dialect.Problem {
+	origin := r.Header.Get("Origin")
+	if origin == "" {
+		return nil
+	}
+	h.Add("Vary", "Origin")
+	scheme, host, _ := strings.Cut(strings.ToLower(origin), "://")
+	if host == strings.ToLower(r.Host) {
+		return nil // our own page
+	}
+	if ownsPath(path) || !e.originListed(scheme, host) {
+		return &dialect.Problem{Status: http.StatusForbidden, Code: "origin_not_allowed",
+			Message: "Web pages of " + printable(origin) + " may not use this address.",
+			Remedy:  "Its owner can add the origin to security.allowed_origins."}
+	}
+	h.Set("Access-Control-Allow-Origin", origin)
+	h.Set("Access-Control-Expose-Headers", "*")
+	if r.Method == http.MethodOptions {
+		h.Set("Access-Control-Allow-Methods", "GET, POST, PUT, PATCH, DELETE, HEAD, OPTIONS")
+		if asked := r.Header.Get("Access-Control-Request-Headers"); asked != "" {
+			h.Set("Access-Control-Allow-Headers", asked)
+		}
+		if r.Header.Get("Access-Control-Request-Private-Network") == "true" {
+			h.Set("Access-Control-Allow-Private-Network", "true")
+		}
+		h.Set("Access-Control-Max-Age", "600")
+	}
+	return nil
+}
+
+func (e *edge) originListed(scheme, host string) bool {
+	for _, o := range e.origins {
+		if o.matches(scheme, host) {
+			return true
+		}
+	}
+	return false
+}
+
+// fromLoopback reports whether a request comes from a program of this machine
+// itself. One passed on by a proxy does not: the proxy's client is elsewhere.
+func fromLoopback(r *http.Request) bool {
+	if r.Header.Get("X-Forwarded-For") != "" || r.Header.Get("Forwarded") != "" {
+		return false
+	}
+	ap, err := netip.ParseAddrPort(r.RemoteAddr)
+	return err == nil && ap.Addr().Unmap().IsLoopback()
+}
+
+func (e *edge) keyOf(r *http.Request) *Key {
+	secret := r.Header.Get("x-api-key")
+	if auth := r.Header.Get("Authorization"); len(auth) > 7 && strings.EqualFold(auth[:7], "bearer ") {
+		secret = auth[7:]
+	}
+	if secret == "" || e.keys == nil {
+		return nil
+	}
+	for _, k := range e.keys() {
+		if k.Secret != "" && subtle.ConstantTimeCompare([]byte(k.Secret), []byte(secret)) == 1 {
+			return &k
+		}
+	}
+	return nil
+}

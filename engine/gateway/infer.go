@@ -1,0 +1,263 @@
+package gateway
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"net/http"
+	"strconv"
+	"time"
+
+	"bellwether/engine/dialect"
+	"bellwether/engine/fleet"
+	"bellwether/engine/queue"
+	"bellwether/engine/route"
+)
+
+// exchange is one inference request from its bytes to its last byte. One
+// goroutine owns it: the request's own.
+type exchange struct {
+	g     *Gateway
+	w     http.ResponseWriter
+	r     *http.Request
+	who   caller
+	proto dialect.Protocol
+	id    string // 128 random bits, hex
+	start time.Time
+
+	req    *dialect.Request
+	query  route.Query
+	out    *responder
+	ticket *queue.Ticket
+
+	ident    dialect.Identity
+	decision *route.Decision
+	grant    *fleet.Grant
+	served   fleet.Deployment // as of the grant
+	queued   time.Duration
+	parsed   time.Duration // reading and understanding the request
+	last     *fleet.Failure
+	attempt  attempt
+	steps    []route.FailoverStep
+	edits    []string
+	notes    []string
+	mayRun   bool
+}
+
+// infer serves one inference endpoint.
+func (g *Gateway) infer(w http.ResponseWriter, r *http.Request, proto dialect.Protocol, who caller) {
+	x := &exchange{g: g, w: w, r: r, who: who, proto: proto, id: newID(), start: time.Now()}
+	w.Header().Set("X-Fleet-Request-Id", x.id)
+	switch proto {
+	case dialect.Anthropic, dialect.AnthropicCount:
+		w.Header().Set("request-id", "req_"+x.id)
+	case dialect.OpenAIChat, dialect.OpenAICompletion, dialect.OpenAIResponses, dialect.OpenAIEmbeddings:
+		w.Header().Set("x-request-id", "req_"+x.id)
+	}
+	if p := x.read(); p != nil {
+		g.refuse(w, proto, p, x.id)
+		return
+	}
+	switch {
+	case proto == dialect.AnthropicCount:
+		x.countTokens()
+	case x.req.LoadOnly && unloads(x.req.KeepAlive):
+		x.unload()
+	default:
+		x.run(r.Context())
+	}
+}
+
+func newID() string {
+	var b [16]byte
+	_, _ = rand.Read(b[:])
+	return hex.EncodeToString(b[:])
+}
+
+// read takes the body in and turns it into a query. Nothing is kept of a
+// request that cannot be understood.
+func (x *exchange) read() *dialect.Problem {
+	body, p := readBody(x.w, x.r, x.g.MaxBody)
+	if p != nil {
+		return p
+	}
+	if x.req, p = dialect.Parse(x.proto, body); p != nil {
+		return p
+	}
+	if p = checkModelName(x.req.Model); p != nil {
+		return p
+	}
+	if p = x.g.items.resolve(x.req, x.start); p != nil {
+		return p
+	}
+	x.query = route.Query{
+		Request: x.id, Model: x.req.Model, Needs: x.g.Read(x.req, x.meta()),
+		Origin: x.g.NodeID, Arrived: x.start, Attempt: 1,
+	}
+	x.query.Fallbacks = route.FallbackModels(x.req, x.r.Header.Get("X-Fleet-Fallbacks"))
+	x.parsed = time.Since(x.start)
+	return nil
+}
+
+// meta gathers what headers and the caller's key say about the request.
+func (x *exchange) meta() route.Meta {
+	return route.Meta{
+		Header: x.r.Header.Get, KeyName: x.who.app(),
+		KeyBatch: x.who.key != nil && x.who.key.Batch, MayPull: x.who.loopback || x.who.mayManage(),
+		ToolKey: x.g.ToolKey,
+	}
+}
+
+// run gets grants until one attempt ends the request.
+func (x *exchange) run(ctx context.Context) {
+	policy := x.g.Policy()
+	x.ident = dialect.Identity{ID: x.id, Model: x.req.Model, Created: x.start, InputEstimate: x.query.Needs.Tokens.Input,
+		ToolCallID: func(n int) string { return route.MintToolCallID(x.g.ToolKey, x.served.Identity(), x.id, n) }}
+	var enc dialect.Encoder
+	if x.req.Stream {
+		enc = dialect.NewEncoder(x.req, x.ident)
+	}
+	x.out = newResponder(x.w, enc, x.facts)
+	x.out.openAfter(policy.OpenAfter)
+	defer x.out.stop()
+	x.g.metrics.inFlight.Inc()
+	defer x.g.metrics.inFlight.Dec()
+
+	x.ticket = x.g.Dispatcher.Submit(x.query)
+	for {
+		select {
+		case <-ctx.Done():
+			x.ticket.Abandon("client gone")
+			x.close(fleet.OutcomeClientDisconnected, nil)
+			return
+		case a := <-x.ticket.C():
+			x.decision, x.queued = a.Decision, a.Queued
+			if a.Grant == nil {
+				x.refused(a)
+				return
+			}
+			x.grant = a.Grant
+			if x.serve(ctx, a.Grant) {
+				return
+			}
+		}
+	}
+}
+
+// serve makes one attempt with a grant; done is false when another grant is
+// to be waited for.
+func (x *exchange) serve(ctx context.Context, g *fleet.Grant) (done bool) {
+	if !x.ticket.Used(*g) {
+		return false // it went back unused meanwhile
+	}
+	if n := x.g.Fleet().Node(g.Deployment.Node); n != nil {
+		if d := n.Deployment(g.Deployment); d != nil {
+			x.served = *d
+		}
+	}
+	x.attempt = attempt{began: time.Now()}
+	err := x.try(ctx, g)
+	var refusal *fleet.Refusal
+	if errors.As(err, &refusal) {
+		x.ticket.Refused(*g, refusal)
+		return false
+	}
+	if err == nil {
+		x.complete(fleet.OutcomeOK, nil, false)
+		return true
+	}
+	f := asFailure(err)
+	if ctx.Err() != nil || x.out.err != nil {
+		x.complete(fleet.OutcomeClientDisconnected, &fleet.Failure{Class: fleet.FailCancelled, Message: "the client left", MayRun: f.MayRun}, false)
+		return true
+	}
+	x.last = f
+	if !x.out.body && retryable(f) {
+		x.steps = append(x.steps, route.FailoverStep{Deployment: g.Deployment, Failure: *f, AfterMs: ms(time.Since(x.attempt.began))})
+		x.mayRun = x.mayRun || f.MayRun
+		x.g.Dispatcher.Completed(x.completed(fleet.OutcomeFailed, f, true))
+		x.ticket.Retry(*g, *f, false)
+		return false
+	}
+	p := x.failureProblem(f)
+	x.out.fail(x.g, x.proto, p, x.id)
+	x.complete(outcomeOf(f, x.out.body), f, false)
+	return true
+}
+
+// retryable reports whether another attempt may cure a failure: not when the
+// request itself is at fault.
+func retryable(f *fleet.Failure) bool { return !f.Caller && f.Class != fleet.FailCancelled }
+
+// outcomeOf names how an attempt that failed for good ended.
+func outcomeOf(f *fleet.Failure, content bool) fleet.Outcome {
+	switch {
+	case content && f.Class == fleet.FailInvalid:
+		return fleet.OutcomeStreamInvalidAfterCommit
+	case content && f.Class == fleet.FailMidStream && f.Code == "truncated":
+		return fleet.OutcomeTruncated
+	case f.Caller:
+		return fleet.OutcomeRefused
+	default:
+		return fleet.OutcomeFailed
+	}
+}
+
+// refused ends a request that got no grant. When an attempt had failed before,
+// its failure is what the client needs to know.
+func (x *exchange) refused(a queue.Answer) {
+	p := route.RefusalProblem(a.Decision, &x.query, a.HeldOut)
+	outcome := fleet.OutcomeRefused
+	switch {
+	case x.last != nil:
+		p = x.failureProblem(x.last)
+		outcome = fleet.OutcomeFailed
+	case a.HeldOut:
+		outcome = fleet.OutcomeHeldOut
+	case a.Decision.RefuseCode == route.RefuseAskPull && x.g.AskPull != nil:
+		x.g.AskPull(x.req.Model, x.query.Needs.App)
+	}
+	x.out.fail(x.g, x.proto, p, x.id)
+	x.closeWith(outcome, p)
+}
+
+// facts are the X-Fleet headers of an answer.
+func (x *exchange) facts(set func(name, value string)) {
+	if x.decision == nil || x.grant == nil {
+		return
+	}
+	d := x.grant.Deployment
+	set("X-Fleet-Node", x.nodeName(d.Node))
+	set("X-Fleet-Deployment", d.String())
+	set("X-Fleet-Served-Model", d.Model)
+	set("X-Fleet-Requested-Model", printable(x.req.Model))
+	if x.decision.Profile != "" {
+		set("X-Fleet-Profile", x.decision.Profile)
+	}
+	for i := range x.decision.Candidates {
+		if c := &x.decision.Candidates[i]; c.Deployment == d {
+			set("X-Fleet-Score", strconv.FormatFloat(c.NodeScore, 'f', 1, 64))
+			if c.Signals.SessionAffinity > 0 {
+				set("X-Fleet-Affinity", "session")
+			}
+			break
+		}
+	}
+	if n := len(x.steps); n > 0 {
+		set("X-Fleet-Retries", strconv.Itoa(n))
+	}
+	if x.decision.Fallback {
+		set("X-Fleet-Fallback", d.Model)
+	}
+	set("X-Fleet-Queue-Ms", strconv.FormatInt(x.queued.Milliseconds(), 10))
+}
+
+func (x *exchange) nodeName(id string) string {
+	if n := x.g.Fleet().Node(id); n != nil && n.Name != "" {
+		return n.Name
+	}
+	return id
+}
+
+func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }

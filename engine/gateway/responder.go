@@ -1,0 +1,202 @@
+package gateway
+
+import (
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"bellwether/engine/dialect"
+)
+
+// keepAliveEvery is the pause between signs of life on an open, silent stream.
+const keepAliveEvery = 10 * time.Second
+
+// slowReader is how long a client may leave a write blocked before it counts
+// as gone; a stuck client must not keep a slot.
+const slowReader = 90 * time.Second
+
+// responder writes one answer to the client. A stream passes three states
+// (routing.md 12): open (200, headers, keep-alives only), content, end. Its
+// mutex guards the writer between the request's goroutine and the timer that
+// sends keep-alives while that goroutine waits.
+type responder struct {
+	mu       sync.Mutex
+	w        http.ResponseWriter
+	rc       *http.ResponseController
+	enc      dialect.Encoder // nil for answers sent whole
+	facts    func(set func(name, value string))
+	timer    *time.Timer
+	opened   bool // status and headers are out
+	body     bool // content is out: nothing can be retried any more
+	over     bool // the end, or an error, is out
+	late     bool // opened before the deployment was known: facts go to trailers
+	buf      []byte
+	patience time.Time // write deadline in force
+	err      error     // first failed write
+}
+
+func newResponder(w http.ResponseWriter, enc dialect.Encoder, facts func(func(string, string))) *responder {
+	return &responder{w: w, rc: http.NewResponseController(w), enc: enc, facts: facts}
+}
+
+// openAfter arms the timer that opens a stream which still waits after d:
+// some clients give up when no headers come within half a minute.
+func (a *responder) openAfter(d time.Duration) {
+	if a.enc == nil || d <= 0 {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.timer = time.AfterFunc(d, a.keepAlive)
+}
+
+// stop ends the keep-alives; nothing is written after it returns but by the
+// caller's own goroutine.
+func (a *responder) stop() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.over = true
+	if a.timer != nil {
+		a.timer.Stop()
+	}
+}
+
+func (a *responder) keepAlive() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.body || a.over || a.err != nil {
+		return
+	}
+	a.buf = a.buf[:0]
+	if !a.opened {
+		a.late = true
+		a.open()
+	}
+	a.buf = a.enc.KeepAlive(a.buf)
+	a.flush(true)
+	a.timer.Reset(keepAliveEvery)
+}
+
+// open sends status and headers, and what the protocol wants before content.
+func (a *responder) open() {
+	h := a.w.Header()
+	h.Set("Content-Type", a.enc.ContentType())
+	h.Set("Cache-Control", "no-cache")
+	h.Set("X-Accel-Buffering", "no")
+	if !a.late {
+		a.facts(func(name, value string) { h.Set(name, value) })
+	}
+	a.opened = true
+	a.w.WriteHeader(http.StatusOK)
+	a.buf = a.enc.Open(a.buf)
+}
+
+// chunk relays one chunk. more says that a further one is here already, so
+// that the flush can wait for it. It returns the first failed write.
+func (a *responder) chunk(c *dialect.Chunk, more bool) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if !more || !a.body {
+		defer a.flush(true)
+	} else {
+		defer a.flush(false)
+	}
+	if !a.opened {
+		a.open()
+	}
+	a.body = true
+	a.buf = a.enc.Chunk(a.buf, c)
+	return a.err
+}
+
+// end sends the terminator, after validation only.
+func (a *responder) end() error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if !a.opened {
+		a.open()
+	}
+	a.buf = a.enc.End(a.buf)
+	a.finish()
+	return a.err
+}
+
+// fail reports a problem: with its real status before the stream is open, in
+// band afterwards.
+func (a *responder) fail(g *Gateway, proto dialect.Protocol, p *dialect.Problem, id string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.over {
+		return
+	}
+	if !a.opened {
+		a.over = true
+		if a.timer != nil {
+			a.timer.Stop()
+		}
+		if !a.late {
+			a.facts(func(name, value string) { a.w.Header().Set(name, value) })
+		}
+		g.refuse(a.w, proto, p, id)
+		return
+	}
+	a.buf = a.enc.Fail(a.buf, p)
+	a.finish()
+}
+
+func (a *responder) finish() {
+	a.over = true
+	if a.timer != nil {
+		a.timer.Stop()
+	}
+	a.flush(true)
+	if a.late {
+		a.facts(func(name, value string) { a.w.Header().Set(http.TrailerPrefix+name, value) })
+	}
+}
+
+// flush writes the buffer out; force also pushes it through net/http's own.
+func (a *responder) flush(force bool) {
+	if a.err != nil {
+		a.buf = a.buf[:0]
+		return
+	}
+	if now := time.Now(); now.After(a.patience.Add(-slowReader / 2)) {
+		a.patience = now.Add(slowReader)
+		_ = a.rc.SetWriteDeadline(a.patience)
+	}
+	if len(a.buf) > 0 {
+		_, a.err = a.w.Write(a.buf)
+		a.buf = a.buf[:0]
+	}
+	if force && a.err == nil {
+		a.err = a.rc.Flush()
+	}
+}
+
+// whole sends an answer in one piece.
+func (a *responder) whole(contentType string, body []byte) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	h := a.w.Header()
+	a.facts(func(name, value string) { h.Set(name, value) })
+	h.Set("Content-Type", contentType)
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	a.opened, a.body, a.over = true, true, true
+	_ = a.rc.SetWriteDeadline(time.Now().Add(slowReader))
+	_, a.err = a.w.Write(body)
+	return a.err
+}
+
+// refuse writes a problem as an HTTP answer in the caller's dialect.
+func (g *Gateway) refuse(w http.ResponseWriter, proto dialect.Protocol, p *dialect.Problem, id string) {
+	contentType, body := dialect.EncodeProblem(proto, p, id)
+	h := w.Header()
+	h.Set("Content-Type", contentType)
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	dialect.ProblemHeaders(p, h.Set)
+	w.WriteHeader(p.Status)
+	_, _ = w.Write(body)
+	g.metrics.refused(p)
+}
