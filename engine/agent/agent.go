@@ -2,129 +2,253 @@ package agent
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
 	"time"
 
-	"bellwether/engine/dialect"
 	"bellwether/engine/fleet"
-	"bellwether/engine/runtime"
+	"bellwether/platform/hardware"
+	"bellwether/platform/sense"
 )
 
-// Agent is this machine's node role. Its methods are safe for concurrent use.
+// Agent is this machine's node role. Its methods are safe for concurrent use;
+// they wait for Run to be running.
 type Agent struct {
-	cfg Config
+	cfg  Config
+	boot string
+	log  *slog.Logger
+
+	// inbox carries messages to the loop. Its buffer lets requests that end in
+	// a burst go on without waiting for their turn.
+	inbox chan message
+	done  chan struct{} // closed when the loop has ended
+	work  sync.WaitGroup
+	last  atomic.Pointer[fleet.Heartbeat]
+	jobs  jobList
+
+	restored saved // what New read, taken over by Run
+	running  atomic.Bool
 }
 
-// New checks the configuration and reads the saved ledger. Nothing runs until Run.
-func New(cfg Config) (*Agent, error) { return &Agent{cfg: cfg}, errors.New("agent: not built yet") }
+// message is one event for the loop; on runs there.
+type message interface{ on(s *state) }
 
-// Run is the agent until ctx ends; it returns when all it started has ended.
-func (a *Agent) Run(ctx context.Context) error { return nil }
+// New checks the configuration and reads the saved state. Nothing runs until
+// Run. An unreadable saved state is not fatal: the node starts with none and
+// says so in the log, since the runtimes will be observed anyway.
+func New(cfg Config) (*Agent, error) {
+	switch {
+	case cfg.Node == "":
+		return nil, errors.New("agent: the node has no id")
+	case cfg.Connect == nil:
+		return nil, errors.New("agent: no way to connect to runtimes")
+	case cfg.Report == nil || cfg.Release == nil:
+		return nil, errors.New("agent: nobody takes its reports")
+	}
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.Sense == nil {
+		cfg.Sense = sense.NewReader().Read
+	}
+	cfg.Settings = cfg.Settings.withDefaults()
+	a := &Agent{
+		cfg:   cfg,
+		boot:  rand.Text(),
+		log:   cfg.Log.With("part", "agent"),
+		inbox: make(chan message, 64),
+		done:  make(chan struct{}),
+	}
+	a.jobs.now = cfg.Now
+	a.last.Store(&fleet.Heartbeat{Node: cfg.Node, Name: cfg.Name, Boot: a.boot})
+	if cfg.Persist != nil {
+		data, err := cfg.Persist.LoadLedger()
+		if err == nil {
+			a.restored, err = parseSaved(data)
+		}
+		if err != nil {
+			a.log.Warn("saved state not readable; starting without it", "err", err)
+		}
+	}
+	return a, nil
+}
 
 // Boot is the id of this start; grants must name it.
-func (a *Agent) Boot() string { return "" }
+func (a *Agent) Boot() string { return a.boot }
 
-// Do runs one granted request. It admits (all checks in one step of the loop),
-// loads the model if it must, and starts the call. The error is a
-// *fleet.Refusal (nothing happened, no Released follows) or a *fleet.Failure
-// (its Released has been or is being sent). Do returns when the runtime begins
-// to answer. Cancelling ctx ends the call at the runtime.
-func (a *Agent) Do(ctx context.Context, g fleet.Grant, r *dialect.Request) (*Running, error) {
-	return nil, &fleet.Refusal{Code: fleet.CodeDraining}
-}
+// Heartbeat returns the state as last reported. It must not be changed.
+func (a *Agent) Heartbeat() fleet.Heartbeat { return *a.last.Load() }
 
-// Running is a granted request under way: the runtime's answer with the
-// agent's deadlines around it. It is a dialect.Stream. Its end (EOF, an error,
-// Close, or the end of Do's ctx, whichever is first) sends the one Released.
-type Running struct{}
-
-// Next returns the next chunk; see dialect.Stream.
-func (r *Running) Next() (*dialect.Chunk, error) { return nil, nil }
-
-// Buffered reports whether a whole further frame is here already.
-func (r *Running) Buffered() bool { return false }
-
-// Close ends the call; idempotent, at any time.
-func (r *Running) Close() {}
-
-// Edits lists in words what the adapter changed in the body.
-func (r *Running) Edits() []string { return nil }
-
-// LoadTime is how long the request waited for its model to load; 0 = not at all.
-func (r *Running) LoadTime() time.Duration { return 0 }
-
-// Pause refuses all new work from now on, for reason, until the given time
-// (zero: until Resume). It holds over restarts.
-func (a *Agent) Pause(reason string, until time.Time) {}
-
-// Resume ends a pause.
-func (a *Agent) Resume() {}
-
-// Drain refuses new work for good and reports the node as draining, so that
-// the router moves on; used before quitting or sleep.
-func (a *Agent) Drain() {}
-
-// Configure replaces the owner's settings, live.
-func (a *Agent) Configure(s Settings) {}
-
-// Heartbeat returns the state as last reported.
-func (a *Agent) Heartbeat() fleet.Heartbeat { return fleet.Heartbeat{} }
-
-// Refresh observes every runtime anew and returns when that is in the heartbeat.
-func (a *Agent) Refresh(ctx context.Context) error { return nil }
-
-// Load brings a model into memory under the same admission as a request.
-func (a *Agent) Load(ctx context.Context, runtime, model string) error { return nil }
-
-// Unload takes an idle model out of memory and returns when it is observed gone.
-func (a *Agent) Unload(ctx context.Context, runtime, model string) error { return nil }
-
-// Manager returns the model management of a runtime, where it has one. Pull and
-// delete go through Agent.Pull and Agent.Delete, which know what runs.
-func (a *Agent) Manager(name string) (runtime.Manager, bool) { return nil, false }
-
-// Pull fetches a model, joining a pull of the same model already under way,
-// and returns when it is there. It is aborted when the last who waits leaves.
-func (a *Agent) Pull(ctx context.Context, runtime, model string, progress func(runtime.PullProgress)) error {
+// Run is the agent until ctx ends. Then it refuses new work, ends what runs
+// (as cancelled), saves, and returns when all it started has ended. It may be
+// called once.
+func (a *Agent) Run(ctx context.Context) error {
+	if !a.running.CompareAndSwap(false, true) {
+		return errors.New("agent: Run was called twice")
+	}
+	// Work outlives ctx by the time it takes to end requests in order.
+	work, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer close(a.done)
+	s := a.start(work)
+	a.loop(ctx, s)
+	s.onStop()
+	a.drain(s)
+	cancel(errStopped)
+	a.rest(s)
+	s.saveNow()
+	s.closeAdapters()
 	return nil
 }
 
-// Delete removes a model from its runtime's disk; refused while it is in use.
-func (a *Agent) Delete(ctx context.Context, runtime, model string) error { return nil }
+var errStopped = errors.New("the node is shutting down")
 
-// Jobs lists pulls and creates under way and the last ended ones, newest first.
-func (a *Agent) Jobs() []Job { return nil }
-
-// Job is one long piece of model management.
-type Job struct {
-	ID        string               `json:"id"`
-	Kind      string               `json:"kind"` // pull, create
-	Runtime   string               `json:"runtime"`
-	Model     string               `json:"model"`
-	Progress  runtime.PullProgress `json:"progress"`
-	StartedAt time.Time            `json:"started_at"`
-	EndedAt   time.Time            `json:"ended_at,omitzero"`
-	Error     string               `json:"error,omitempty"`
+// start builds the loop's state from the machine and what was saved.
+func (a *Agent) start(work context.Context) *state {
+	facts := a.cfg.Hardware
+	if facts == nil {
+		found := hardware.Find(work)
+		facts = &found
+	}
+	s := newState(a, work, *facts, a.cfg.Sense(work))
+	s.restore(a.restored)
+	s.onConfigure(a.cfg.Settings)
+	s.startDiscovery()
+	return s
 }
 
-// Doctor checks the node and says what is missing with the exact command that cures it.
-func (a *Agent) Doctor(ctx context.Context) []Finding { return nil }
-
-// Finding is one line of the doctor's report.
-type Finding struct {
-	ID       string   `json:"id"`
-	Severity Severity `json:"severity"`
-	Text     string   `json:"text"`
-	Remedy   string   `json:"remedy,omitempty"` // a command or a setting
+// loop is the whole concurrency of the package.
+func (a *Agent) loop(ctx context.Context, s *state) {
+	wake := time.NewTimer(0)
+	defer wake.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case m := <-a.inbox:
+			m.on(s)
+		case <-wake.C:
+			s.onTick()
+		}
+		s.settle()
+		wake.Reset(s.untilDue())
+	}
 }
 
-// Severity grades a finding.
-type Severity string
+// stopPatience is how long Run waits for requests to end after it cut them.
+const stopPatience = 5 * time.Second
 
-// Severities.
-const (
-	OK      Severity = "ok"
-	Note    Severity = "note"
-	Warning Severity = "warning"
-	Broken  Severity = "broken"
-)
+// drain goes on taking messages until every admitted request has ended.
+func (a *Agent) drain(s *state) {
+	patience := time.NewTimer(stopPatience)
+	defer patience.Stop()
+	for s.admitted > 0 {
+		select {
+		case m := <-a.inbox:
+			m.on(s)
+			s.settle()
+		case <-patience.C:
+			a.log.Warn("requests did not end in time", "count", s.admitted)
+			return
+		}
+	}
+}
+
+// rest waits for the goroutines of the agent while taking their last messages.
+func (a *Agent) rest(s *state) {
+	ended := make(chan struct{})
+	go func() {
+		a.work.Wait()
+		close(ended)
+	}()
+	for {
+		select {
+		case m := <-a.inbox:
+			m.on(s)
+		case <-ended:
+			for {
+				select {
+				case m := <-a.inbox:
+					m.on(s)
+				default:
+					return
+				}
+			}
+		}
+	}
+}
+
+// post hands a message to the loop; false when the loop has ended.
+func (a *Agent) post(m message) bool {
+	select {
+	case a.inbox <- m:
+		return true
+	case <-a.done:
+		return false
+	}
+}
+
+// call is a message that carries a step for the loop and is answered by
+// closing done. It serves the rare commands; the hot ones have own types.
+type call struct {
+	step func(s *state)
+	done chan struct{}
+}
+
+func (c *call) on(s *state) {
+	c.step(s)
+	close(c.done)
+}
+
+// ask runs step in the loop and waits for it.
+func (a *Agent) ask(ctx context.Context, step func(s *state)) error {
+	c := &call{step, make(chan struct{})}
+	select {
+	case a.inbox <- c:
+	case <-a.done:
+		return errStopped
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	select {
+	case <-c.done:
+		return nil
+	case <-a.done:
+		select {
+		case <-c.done:
+			return nil
+		default:
+			return errStopped
+		}
+	}
+}
+
+// Configure replaces the owner's settings, live.
+func (a *Agent) Configure(set Settings) {
+	_ = a.ask(context.Background(), func(s *state) { s.onConfigure(set.withDefaults()) })
+}
+
+// Refresh observes every runtime anew and returns when that is in the
+// heartbeat. A runtime that does not answer is reported as such, not an error.
+func (a *Agent) Refresh(ctx context.Context) error {
+	var wait []<-chan struct{}
+	if err := a.ask(ctx, func(s *state) { wait = s.observeAll() }); err != nil {
+		return fmt.Errorf("refresh: %w", err)
+	}
+	for _, c := range wait {
+		select {
+		case <-c:
+		case <-ctx.Done():
+			return fmt.Errorf("refresh: %w", context.Cause(ctx))
+		case <-a.done:
+			return errStopped
+		}
+	}
+	return nil
+}

@@ -81,6 +81,8 @@ type Settings struct {
 	// heartbeat for the router and are checked again here.
 	Battery     string
 	OwnRequests string
+	// Meetings says that a meeting keeps others' requests out; default of the product: true.
+	Meetings bool
 	// Learning is reported; the senses behind it are not part of this package yet.
 	Learning bool
 }
@@ -110,11 +112,13 @@ const (
 	DefaultMargin        = 2 << 30
 
 	heartbeatEvery = 5 * time.Second
-	pollEvery      = 5 * time.Second  // inventory of a quiet runtime
-	pollFast       = time.Second      // while something loads or leaves
-	discoverEvery  = 30 * time.Second // rediscovery
-	pollTimeout    = 10 * time.Second // of one inventory
-	leaveTimeout   = 30 * time.Second // from unload to observed absence
+	pollEvery      = 5 * time.Second         // inventory of a quiet runtime
+	pollFast       = time.Second             // while something loads or leaves
+	discoverEvery  = 30 * time.Second        // rediscovery
+	pollTimeout    = 10 * time.Second        // of one inventory
+	pollLeaving    = 250 * time.Millisecond  // while a load waits for a victim's absence
+	leaveTimeout   = 30 * time.Second        // from unload to observed absence
+	helloPatience  = 2500 * time.Millisecond // the first report waits this long for the first observations
 )
 
 func (s Settings) withDefaults() Settings {

@@ -1,0 +1,147 @@
+package agent
+
+import (
+	"context"
+	"net"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"bellwether/engine/runtime"
+)
+
+// discoverTimeout bounds one look for runtimes.
+const discoverTimeout = 10 * time.Second
+
+// startDiscovery looks for runtimes beside the loop.
+func (s *state) startDiscovery() {
+	s.discoverDue = time.Time{}
+	if s.a.cfg.Discover == nil || s.discovering {
+		return
+	}
+	s.discovering = true
+	s.a.work.Go(func() {
+		ctx, cancel := context.WithTimeout(s.work, discoverTimeout)
+		defer cancel()
+		s.a.post(&discovered{s.a.cfg.Discover(ctx)})
+	})
+}
+
+type discovered struct{ targets []runtime.Target }
+
+// on adds what is new. A runtime that was there before and is not among them
+// stays: its own polls say that it is down, and when it is back.
+func (m *discovered) on(s *state) {
+	s.discovering = false
+	s.discoverDue = s.now().Add(discoverEvery)
+	s.dirty = s.dirty || !s.hello
+	for _, t := range m.targets {
+		if known := s.at(t.URL); known != nil {
+			s.recast(known, t)
+			continue
+		}
+		t.Name = s.freeName(t.Name)
+		s.a.log.Info("runtime found", "runtime", t.Name, "kind", t.Kind)
+		s.add(t, false)
+	}
+}
+
+// recast follows a discovered address at which another kind answers now.
+func (s *state) recast(srv *server, t runtime.Target) {
+	if srv.declared || srv.up || srv.target.Kind == t.Kind || !s.unused(srv) {
+		return
+	}
+	s.remove(srv)
+	t.Name = s.freeName(t.Name)
+	s.add(t, false)
+}
+
+// declare makes the declared runtimes be there, each as declared.
+func (s *state) declare(targets []runtime.Target) {
+	wanted := map[string]bool{}
+	for _, t := range targets {
+		wanted[t.Name] = true
+		switch old := s.servers[t.Name]; {
+		case old != nil && old.declared && old.target == t:
+			continue
+		case old != nil:
+			s.remove(old)
+		}
+		if same := s.at(t.URL); same != nil && !same.declared {
+			s.remove(same) // the owner's word for what discovery had found
+		}
+		s.add(t, true)
+	}
+	for name, srv := range s.servers {
+		if srv.declared && !wanted[name] {
+			s.remove(srv)
+		}
+	}
+}
+
+func (s *state) add(t runtime.Target, declared bool) {
+	srv := &server{
+		name: t.Name, target: t, declared: declared, reason: "not looked at yet",
+		models: nil, cap: capLearner{most: s.caps[t.Name]},
+	}
+	s.servers[t.Name] = srv
+	s.dirty = true
+	s.poll(srv)
+}
+
+// remove forgets a runtime. Requests that run there go on to their end.
+func (s *state) remove(srv *server) {
+	srv.removed = true
+	delete(s.servers, srv.name)
+	for _, w := range srv.waits {
+		close(w.done)
+	}
+	srv.waits = nil
+	for _, d := range srv.models {
+		s.ledger.Depart(d.ID)
+	}
+	if srv.adapter != nil && !srv.polling && s.unused(srv) {
+		s.closeAdapter(srv.adapter)
+	}
+	s.dirty = true
+}
+
+// at returns the runtime at an address, nil if there is none.
+func (s *state) at(address string) *server {
+	for _, srv := range s.servers {
+		if place(srv.target.URL) == place(address) {
+			return srv
+		}
+	}
+	return nil
+}
+
+// place is an address in one spelling: all loopbacks are this machine, and the
+// port may be the scheme's.
+func place(address string) string {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" {
+		return address
+	}
+	host, port := strings.ToLower(u.Hostname()), u.Port()
+	if ip := net.ParseIP(host); host == "localhost" || ip != nil && (ip.IsLoopback() || ip.IsUnspecified()) {
+		host = "this machine"
+	}
+	if port == "" {
+		port = map[string]string{"https": "443"}[u.Scheme]
+		if port == "" {
+			port = "80"
+		}
+	}
+	return host + ":" + port + strings.TrimRight(u.Path, "/")
+}
+
+// freeName makes a discovered name unique on the node: ollama, ollama-2.
+func (s *state) freeName(name string) string {
+	free := name
+	for n := 2; s.servers[free] != nil; n++ {
+		free = name + "-" + strconv.Itoa(n)
+	}
+	return free
+}

@@ -1,0 +1,187 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"bellwether/engine/runtime"
+	"bellwether/platform/desktop"
+	"bellwether/platform/sense"
+)
+
+// Finding is one line of the doctor's report.
+type Finding struct {
+	ID       string   `json:"id"` // stable: runtime.ollama, memory.pressure ...
+	Severity Severity `json:"severity"`
+	Text     string   `json:"text"`
+	Remedy   string   `json:"remedy,omitempty"` // a command or a setting
+}
+
+// Severity grades a finding.
+type Severity string
+
+// Severities.
+const (
+	OK      Severity = "ok"
+	Note    Severity = "note"
+	Warning Severity = "warning"
+	Broken  Severity = "broken"
+)
+
+// program is a server program the doctor looks for when no runtime of its kind answers.
+type program struct {
+	kind, name, port string
+}
+
+var programs = []program{
+	{runtime.KindOllama, "ollama", "11434"},
+	{runtime.KindLlamaServer, "llama-server", "8080"},
+}
+
+// Doctor checks the node and says what is missing with the exact command or
+// setting that cures it. It looks at files and processes, and starts nothing.
+func (a *Agent) Doctor(ctx context.Context) []Finding {
+	var out []Finding
+	kinds := map[string]bool{} // up or not
+	down := map[int]string{}   // findings of runtimes that are down, and their kind
+	err := a.ask(ctx, func(s *state) {
+		for _, name := range slices.Sorted(maps.Keys(s.servers)) {
+			srv := s.servers[name]
+			state := s.runtimeState(srv)
+			kinds[state.Kind] = kinds[state.Kind] || srv.up
+			if !srv.up {
+				down[len(out)] = state.Kind
+			}
+			out = append(out, s.diagnose(srv)...)
+		}
+		out = append(out, s.checkOwner()...)
+		out = append(out, s.checkMachine()...)
+	})
+	if err != nil {
+		return []Finding{{"agent", Broken, "the node's loop does not answer: " + err.Error(), "restart bellwether"}}
+	}
+	for i, kind := range down { // files are looked for outside the loop
+		if path := desktop.FindProgram(programOf(kind)); path != "" {
+			out[i].Remedy = desktop.StartCommand(programOf(kind), path)
+		}
+	}
+	served := slices.Contains(slices.Collect(maps.Values(kinds)), true)
+	return append(out, missing(ctx, kinds, served)...)
+}
+
+// diagnose judges one runtime and its models.
+func (s *state) diagnose(srv *server) []Finding {
+	id := "runtime." + srv.name
+	if !srv.up {
+		return []Finding{{id, Broken, srv.name + " at " + srv.target.URL + " is down: " + srv.reason, "start it"}}
+	}
+	out := []Finding{{id, OK, fmt.Sprintf("%s %s serves %d models at %s", srv.name, srv.version, len(srv.models), srv.target.URL), ""}}
+	if len(srv.models) == 0 {
+		f := &out[0]
+		f.Severity, f.Text = Warning, srv.name+" runs but has no models"
+		f.Remedy = "bellwether models pull qwen3:4b"
+		if _, can := srv.adapter.(runtime.Manager); !can {
+			f.Remedy = "start it with a model"
+		}
+	}
+	if !srv.reports {
+		out = append(out, Finding{id + ".residency", Note, srv.name + " does not say what is in memory; what was sent there is assumed to stay", "set assumed_residency_ttl"})
+	}
+	for _, key := range slices.Sorted(maps.Keys(srv.models)) {
+		d := s.deployment(srv, srv.models[key])
+		if d.Degraded != "" {
+			out = append(out, Finding{"model." + d.ID.Model, Warning, d.ID.Model + " on " + srv.name + ": " + d.Degraded, ""})
+		}
+		if d.Unhealthy != "" {
+			out = append(out, Finding{"model." + d.ID.Model, Broken, d.ID.Model + " on " + srv.name + ": " + d.Unhealthy, ""})
+		}
+	}
+	return out
+}
+
+func programOf(kind string) string {
+	for _, p := range programs {
+		if p.kind == kind {
+			return p.name
+		}
+	}
+	return kind
+}
+
+func (s *state) checkOwner() []Finding {
+	var out []Finding
+	if s.pause.On {
+		out = append(out, Finding{"pause", Note, "the node is " + s.pause.text(), "bellwether resume"})
+	}
+	if s.failed != nil {
+		out = append(out, Finding{"state", Warning, "the node's state cannot be saved: " + s.failed.Error(), "make room in the data folder"})
+	}
+	return out
+}
+
+func (s *state) checkMachine() []Finding {
+	var out []Finding
+	switch p := s.readings.Pressure; {
+	case !p.Known:
+		out = append(out, Finding{"memory.pressure", Note, "memory pressure is unknown: " + string(p.Reason), ""})
+	case p.V == sense.PressureCritical:
+		out = append(out, Finding{"memory.pressure", Broken, "the machine is critically short of memory (" + p.Source + ")", "close programs, or unload a model: bellwether models unload NAME"})
+	case p.V == sense.PressureWarning:
+		out = append(out, Finding{"memory.pressure", Warning, "the machine is short of memory (" + p.Source + ")", ""})
+	}
+	for _, g := range s.facts.GPUs {
+		if !g.VRAM.Known {
+			out = append(out, Finding{"gpu." + g.ID, Note, "the memory of " + g.Name + " is unknown: " + g.VRAM.Reason, "declare a pool: pools: [{name: ram, memory_gb: ...}]"})
+		}
+	}
+	for _, p := range s.poolsNow() {
+		text := fmt.Sprintf("pool %s: %s of %s for models", p.Name, gigabytes(p.Limit), gigabytes(p.Total))
+		switch {
+		case p.Limit-p.Margin <= 0:
+			out = append(out, Finding{"pool." + p.Name, Broken, text + ", less than its margin: no model can be loaded", "lower margin_gb of pool " + p.Name})
+		default:
+			out = append(out, Finding{"pool." + p.Name, OK, text + ", " + gigabytes(p.Held()) + " held", ""})
+		}
+	}
+	return out
+}
+
+// missing tells installed, running and serving apart for the programs whose
+// kind nobody serves: each lack has another cure.
+func missing(ctx context.Context, up map[string]bool, served bool) []Finding {
+	var out []Finding
+	installed := false
+	for _, p := range programs {
+		if up[p.kind] {
+			continue
+		}
+		path := desktop.FindProgram(p.name)
+		running, err := desktop.IsRunning(ctx, p.name)
+		switch {
+		case err == nil && running:
+			out = append(out, Finding{"program." + p.name, Warning,
+				p.name + " runs but does not answer on its usual port " + p.port,
+				"if it listens elsewhere, declare it: runtimes: [{name: " + p.name + ", kind: " + p.kind + ", url: http://127.0.0.1:PORT}]"})
+		case path != "":
+			out = append(out, Finding{"program." + p.name, severity(served, Note, Broken), p.name + " is installed but not running", desktop.StartCommand(p.name, path)})
+		default:
+			continue
+		}
+		installed = true
+	}
+	if !served && !installed {
+		out = append(out, Finding{"program", Broken, "no runtime is installed", "install Ollama from ollama.com, or llama-server from llama.cpp"})
+	}
+	return out
+}
+
+func severity(mild bool, then, otherwise Severity) Severity {
+	if mild {
+		return then
+	}
+	return otherwise
+}
+
+func gigabytes(n int64) string { return fmt.Sprintf("%.1f GB", float64(n)/1e9) }

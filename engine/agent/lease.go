@@ -1,0 +1,211 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"time"
+
+	"bellwether/engine/fleet"
+	"bellwether/engine/runtime"
+)
+
+// lease is one admitted grant: a slot and its memory, from admission to the
+// one Released. The loop makes it and takes it back; between, the request's
+// goroutine uses what does not change.
+type lease struct {
+	a          *Agent
+	grant      fleet.Grant
+	key        string // of its reservation in the ledger
+	server     *server
+	adapter    runtime.Adapter
+	deployment *fleet.Deployment // as of admission; never changed
+	confirms   bool              // an aborted call certainly ends at the runtime
+	drain      bool              // an abandoned call runs to its end
+	own        bool              // the owner's order to load: no router waits for its Released
+
+	load  *load           // joined; nil = none needed
+	saved <-chan struct{} // closed when the assumption is on file; nil = it is
+	fresh bool            // it is the first to assume the deployment in memory
+
+	ctx      context.Context // of the call at the runtime, until the client is tied to it
+	cancel   context.CancelCauseFunc
+	began    time.Time   // admission, on the process clock
+	content  atomic.Bool // the answer's body has begun
+	released atomic.Bool
+}
+
+func newLease(a *Agent, srv *server, d *fleet.Deployment, m *admission) *lease {
+	le := &lease{
+		a: a, grant: m.grant, key: m.grant.ID, server: srv, adapter: srv.adapter, deployment: d, own: m.own,
+		confirms: srv.adapter.ConfirmsCancel(), drain: srv.target.Drain, began: time.Now(),
+	}
+	le.ctx, le.cancel = context.WithCancelCause(context.Background())
+	return le
+}
+
+// join makes the lease one of those who wait for a load.
+func (le *lease) join(ld *load) {
+	le.load = ld
+	ld.waiters++
+}
+
+// cut ends the call with a cause: a deadline, the owner, the end of the node.
+func (le *lease) cut(cause *fleet.Failure) { le.cancel(cause) }
+
+// ending is how a lease's work ended.
+type ending struct {
+	failure  *fleet.Failure // nil = well
+	sent     bool           // the request itself left for the runtime
+	load     time.Duration
+	content  time.Duration // admission to first content, load excluded; 0 = none came
+	finished bool          // the runtime's own end was seen
+}
+
+// uncertain reports whether the call may still be running: after one of our
+// deadlines always, after an abort unless the runtime is known to stop then,
+// and where the adapter says so (routing.md 12).
+func (e *ending) uncertain(confirms bool) bool {
+	switch f := e.failure; {
+	case f == nil || !e.sent:
+		return false
+	case f.Class == fleet.FailTimeout:
+		return true
+	case f.Class == fleet.FailCancelled || f.Class == fleet.FailRefused:
+		return !confirms
+	default:
+		return f.MayRun
+	}
+}
+
+// release gives the lease back, once. Where an aborted call may still run and
+// the runtime can be asked, it is asked first: a call confirmed to have ended
+// needs no hold.
+func (le *lease) release(e ending) {
+	if !le.released.CompareAndSwap(false, true) {
+		return
+	}
+	le.cancel(nil)
+	m := &ended{lease: le, ending: e, uncertain: e.uncertain(le.confirms)}
+	aborted := e.failure != nil && e.failure.Class != fleet.FailTimeout
+	idler, can := le.adapter.(runtime.Idler)
+	if m.uncertain && aborted && can {
+		le.a.work.Go(func() {
+			m.uncertain = !le.confirmIdle(idler)
+			le.a.finish(m)
+		})
+		return
+	}
+	le.a.finish(m)
+}
+
+// finish hands an ended lease to the loop; after the loop's end only the
+// Released is left to send.
+func (a *Agent) finish(m *ended) {
+	if !a.post(m) && !m.lease.own {
+		a.cfg.Release(m.released(0))
+	}
+}
+
+// idleTries are the pauses between the questions whether an aborted call has
+// ended. Servers notice a closed connection at their next token.
+var idleTries = [...]time.Duration{50 * time.Millisecond, 200 * time.Millisecond, 500 * time.Millisecond, time.Second}
+
+// confirmIdle asks whether at most the other requests of ours run there.
+func (le *lease) confirmIdle(idler runtime.Idler) bool {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	for _, pause := range idleTries {
+		t := time.NewTimer(pause)
+		select {
+		case <-t.C:
+		case <-le.a.done:
+			t.Stop()
+			return false
+		}
+		others := 0
+		if le.a.ask(ctx, func(s *state) { others = len(s.lane(le.deployment.ID).leases) - 1 }) != nil {
+			return false
+		}
+		if idle, err := idler.Idle(ctx, le.deployment.ID.Model, others); err == nil && idle {
+			return true
+		}
+	}
+	return false
+}
+
+// ended takes a lease back into the loop.
+type ended struct {
+	lease *lease
+	ending
+	uncertain bool
+}
+
+func (m *ended) released(hold time.Duration) fleet.Released {
+	le := m.lease
+	return fleet.Released{
+		Grant: le.grant.ID, Node: le.a.cfg.Node, Deployment: le.deployment.ID,
+		Sequence: le.grant.Sequence, Uncertain: hold, Load: m.load,
+	}
+}
+
+func (m *ended) on(s *state) {
+	le := m.lease
+	l := s.lane(le.deployment.ID)
+	delete(l.leases, le)
+	s.admitted--
+	now := s.now()
+	var hold time.Duration
+	if m.uncertain {
+		hold = s.set.UncertainHold
+		s.ledger.Hold(le.key, hold, now)
+		l.holds = append(l.holds, now.Add(hold))
+		s.dirty = true
+		s.saveSoon()
+	} else {
+		s.ledger.Release(le.key, now)
+		s.forgetCall(le)
+	}
+	if le.load != nil {
+		s.leave(le.load)
+	}
+	s.afterCall(l, m, now)
+	if !le.own {
+		s.a.cfg.Release(m.released(hold))
+	}
+	if s.refused {
+		s.dirty = true // a lane that we closed may open
+	}
+}
+
+// afterCall draws the conclusions from an ended call.
+func (s *state) afterCall(l *lane, m *ended, now time.Time) {
+	le := m.lease
+	f := m.failure
+	switch {
+	case f != nil && f.Class == fleet.FailConnect:
+		// Nothing was sent: unless something else had brought it there, the
+		// deployment is not in memory, and the runtime is down.
+		if le.fresh && len(l.leases) == 0 {
+			s.ledger.Depart(l.id)
+			s.saveSoon()
+		}
+		s.observe(le.server)
+	case f != nil && (f.Class == fleet.FailBeforeOpen || f.Class == fleet.FailMidStream || f.Class == fleet.FailLoad):
+		s.observe(le.server) // the runtime may have died
+	case le.fresh || le.load != nil:
+		s.observe(le.server) // what was loaded has a measured size now
+	}
+	if m.content > 0 && l.pace.add(m.content) {
+		s.dirty = true
+	}
+}
+
+// failureOf makes a Failure of whatever an adapter returned.
+func failureOf(err error) *fleet.Failure {
+	var f *fleet.Failure
+	if errors.As(err, &f) {
+		return f
+	}
+	return &fleet.Failure{Class: fleet.FailBeforeOpen, Message: err.Error()}
+}

@@ -1,0 +1,441 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"bellwether/engine/budget"
+	"bellwether/engine/fleet"
+	"bellwether/engine/runtime"
+)
+
+// server is one runtime as the agent sees it. The loop owns it; goroutines get
+// copies of what they need.
+type server struct {
+	name     string
+	target   runtime.Target
+	declared bool // by the owner; else discovered
+	removed  bool // no longer wanted; late results are dropped
+
+	adapter runtime.Adapter // nil until connected
+	up      bool
+	reason  string // why it is not up
+	fails   int    // failed observations in a row
+	version string
+
+	observedAt time.Time                    // start of the last good observation
+	reports    bool                         // it says what is in memory
+	models     map[string]*fleet.Deployment // by canonical name; published values, never changed
+
+	tried   bool // at least one observation came back, good or not
+	polling bool // at most one observation at a time
+	again   bool // another one is wanted right after
+	pollDue time.Time
+	waits   []pollWait
+	absent  []*absence
+	cap     capLearner
+}
+
+// pollWait is someone who waits for an observation begun at since or later.
+type pollWait struct {
+	since time.Time
+	done  chan struct{}
+}
+
+// absence is someone who waits until a deployment was seen to be gone.
+type absence struct {
+	id    fleet.DeploymentID
+	since time.Time
+	seen  chan struct{}
+}
+
+// find returns the deployment of a model by any spelling, nil if there is none.
+func (srv *server) find(model string) *fleet.Deployment {
+	return srv.models[fleet.CanonicalModel(model)]
+}
+
+// maxLoaded is the most models the runtime keeps: declared, else learned from
+// its own evictions; 0 = unknown.
+func (srv *server) maxLoaded() int {
+	if srv.target.MaxLoaded > 0 {
+		return srv.target.MaxLoaded
+	}
+	return srv.cap.most
+}
+
+// residency is where a deployment's weights are, by the newest knowledge.
+func (s *state) residency(srv *server, d *fleet.Deployment) fleet.Residency {
+	l := s.lanes[d.ID]
+	switch {
+	case l == nil:
+		return d.Residency
+	case l.leaving > 0:
+		return fleet.Leaving
+	case l.load != nil:
+		return fleet.Loading
+	case !srv.reports:
+		return d.Residency
+	case l.unloadedAt.After(srv.observedAt) && l.unloadedAt.After(l.loadedAt):
+		return fleet.OnDisk
+	case l.loadedAt.After(srv.observedAt):
+		return fleet.Loaded
+	}
+	return d.Residency
+}
+
+// resident reports whether a deployment is in memory or on its way out.
+func (s *state) resident(id fleet.DeploymentID) bool {
+	srv := s.servers[id.Runtime]
+	if srv == nil {
+		return false
+	}
+	d := srv.find(id.Model)
+	return d != nil && s.residency(srv, d) != fleet.OnDisk
+}
+
+// observe asks for an observation that begins from now on.
+func (s *state) observe(srv *server) {
+	if srv.removed {
+		return
+	}
+	if srv.polling {
+		srv.again = true
+		return
+	}
+	s.poll(srv)
+}
+
+// observeAll observes every runtime and returns what to wait for.
+func (s *state) observeAll() []<-chan struct{} {
+	now := s.now()
+	var out []<-chan struct{}
+	for _, srv := range s.servers {
+		w := pollWait{now, make(chan struct{})}
+		srv.waits = append(srv.waits, w)
+		out = append(out, w.done)
+		s.observe(srv)
+	}
+	return out
+}
+
+// poll observes a runtime beside the loop. Never two at once: the answers
+// could overtake each other.
+func (s *state) poll(srv *server) {
+	if srv.polling || s.stopping {
+		return
+	}
+	srv.polling, srv.again = true, false
+	m := &observed{server: srv, adapter: srv.adapter, started: s.now()}
+	target, connect := srv.target, s.a.cfg.Connect
+	s.a.work.Go(func() {
+		ctx, cancel := context.WithTimeout(s.work, pollTimeout)
+		defer cancel()
+		if m.adapter == nil {
+			m.adapter, m.err = connect(ctx, target)
+		}
+		if m.err == nil {
+			m.inventory, m.err = m.adapter.Inventory(ctx)
+		}
+		s.a.post(m)
+	})
+}
+
+// observed is the result of one observation.
+type observed struct {
+	server    *server
+	adapter   runtime.Adapter
+	started   time.Time
+	inventory *runtime.Inventory
+	err       error
+}
+
+func (m *observed) on(s *state) {
+	srv, now := m.server, s.now()
+	srv.polling, srv.tried = false, true
+	if srv.removed {
+		s.closeAdapter(m.adapter)
+		return
+	}
+	if m.adapter != nil {
+		srv.adapter = m.adapter
+	}
+	if m.err != nil {
+		s.onBlind(srv, m.err)
+	} else {
+		s.onSeen(srv, m.inventory, m.started)
+	}
+	left := srv.waits[:0]
+	for _, w := range srv.waits {
+		if m.started.Before(w.since) {
+			left = append(left, w)
+			continue
+		}
+		s.dirty = true
+		defer close(w.done) // after the report, see settle below
+	}
+	srv.waits = left
+	srv.pollDue = now.Add(s.pollPause(srv))
+	if srv.again || len(srv.waits) > 0 {
+		s.poll(srv)
+	}
+	s.settle()
+}
+
+// pollPause is how long the runtime is left alone: not long while something
+// there is about to change.
+func (s *state) pollPause(srv *server) time.Duration {
+	if len(srv.absent) > 0 {
+		return pollLeaving
+	}
+	for _, d := range srv.models {
+		switch l := s.lanes[d.ID]; {
+		case d.Residency == fleet.Loading, d.Residency == fleet.Leaving:
+			return pollFast
+		case l != nil && (l.load != nil || l.leaving > 0):
+			return pollFast
+		}
+	}
+	return pollEvery
+}
+
+// failsToDown is how many failed observations in a row make a runtime down. A
+// refused connection is no lost answer and needs no second one.
+const failsToDown = 2
+
+// onBlind takes a failed observation: it says nothing about what is in memory.
+func (s *state) onBlind(srv *server, err error) {
+	srv.fails++
+	var f *fleet.Failure
+	refused := errors.As(err, &f) && f.Class == fleet.FailConnect
+	if srv.fails < failsToDown && !refused && srv.adapter != nil && srv.up {
+		return
+	}
+	reason := reasonOf(err)
+	if srv.up || srv.reason != reason {
+		s.dirty = true
+		s.a.log.Info("runtime down", "runtime", srv.name, "reason", reason)
+	}
+	srv.up, srv.reason = false, reason
+	if srv.target.Kind == "" && srv.adapter != nil && s.unused(srv) {
+		// Whatever comes back at this address may be another kind.
+		s.closeAdapter(srv.adapter)
+		srv.adapter = nil
+	}
+}
+
+func reasonOf(err error) string {
+	var f *fleet.Failure
+	switch {
+	case errors.As(err, &f):
+		return f.Message
+	case errors.Is(err, context.DeadlineExceeded):
+		return "it does not answer in time"
+	}
+	return err.Error()
+}
+
+// unused reports whether no request runs on the runtime.
+func (s *state) unused(srv *server) bool {
+	for id, l := range s.lanes {
+		if id.Runtime == srv.name && (len(l.leases) > 0 || l.load != nil) {
+			return false
+		}
+	}
+	return true
+}
+
+// onSeen takes a good observation.
+func (s *state) onSeen(srv *server, inv *runtime.Inventory, started time.Time) {
+	if !inv.StartedAt.IsZero() && inv.StartedAt.Before(started) {
+		started = inv.StartedAt
+	}
+	was := srv.models
+	before := s.loadedOn(srv)
+	if !srv.up {
+		s.dirty = true
+		s.a.log.Info("runtime up", "runtime", srv.name, "version", inv.Version)
+	}
+	srv.up, srv.reason, srv.fails = true, "", 0
+	srv.version, srv.reports, srv.observedAt = inv.Version, inv.ReportsResidency, started
+	srv.models = make(map[string]*fleet.Deployment, len(inv.Deployments))
+	for i := range inv.Deployments {
+		d := s.adopt(srv, inv.Deployments[i])
+		srv.models[fleet.CanonicalModel(d.ID.Model)] = d
+	}
+	s.noteMoves(srv, was, before, started)
+	if inv.ReportsResidency {
+		s.ledger.Observe(s.observation(srv, started))
+	}
+	s.caps[srv.name] = srv.cap.most
+	s.pinAll()
+	s.tellAbsent(srv)
+	if changed(was, srv.models) {
+		s.dirty = true
+		s.saveSoon()
+	}
+}
+
+// adopt completes a deployment as its runtime reported it: where it is, what
+// was measured earlier, what the operator declared, what we noticed.
+func (s *state) adopt(srv *server, d fleet.Deployment) *fleet.Deployment {
+	d.ID.Node, d.ID.Runtime = s.a.cfg.Node, srv.name
+	if d.Kind == "" {
+		d.Kind = srv.adapter.Target().Kind
+	}
+	l := s.lane(d.ID)
+	if d.Residency == fleet.Loaded && d.ResidentBytes > 0 {
+		l.size = measure{d.Digest, d.ResidentBytes, d.ResidentVRAM, d.LoadedContext}
+	} else if d.ResidentBytes == 0 && l.size.Digest == d.Digest {
+		d.ResidentBytes, d.ResidentVRAM = l.size.Bytes, l.size.VRAM
+	}
+	if d.Degraded == "" {
+		d.Degraded = s.spilled(&d)
+	}
+	if s.a.cfg.Declare != nil {
+		s.a.cfg.Declare(&d)
+	}
+	return &d
+}
+
+// noteMoves records loads and unloads that this observation shows.
+func (s *state) noteMoves(srv *server, was map[string]*fleet.Deployment, before []fleet.DeploymentID, started time.Time) {
+	after := s.loadedOn(srv)
+	for _, id := range after {
+		if l := s.lane(id); !slices.Contains(before, id) && l.loadedAt.Before(started) {
+			l.loadedAt = started
+		}
+	}
+	selfEvicted := 0
+	for _, id := range before {
+		if slices.Contains(after, id) {
+			continue
+		}
+		l := s.lane(id)
+		if l.unloadedAt.Before(l.loadedAt) || l.unloadedAt.IsZero() {
+			l.unloadedAt = started
+			if d := was[fleet.CanonicalModel(id.Model)]; d != nil && l.leaving == 0 && d.ExpiresAt.After(started) {
+				selfEvicted++ // neither we nor its keep-alive sent it away
+			}
+		}
+	}
+	if srv.reports {
+		srv.cap.see(len(after), selfEvicted > 0 && len(after) > len(before)-selfEvicted)
+	}
+	for id, l := range s.lanes { // forget models that are gone for good
+		if id.Runtime == srv.name && srv.find(id.Model) == nil && l.idle() && l.leaving == 0 {
+			delete(s.lanes, id)
+		}
+	}
+}
+
+// loadedOn lists what is in memory of a runtime, sorted.
+func (s *state) loadedOn(srv *server) []fleet.DeploymentID {
+	var out []fleet.DeploymentID
+	for _, d := range srv.models {
+		if r := s.residency(srv, d); r == fleet.Loaded || r == fleet.Leaving && d.Residency == fleet.Loaded {
+			out = append(out, d.ID)
+		}
+	}
+	slices.SortFunc(out, fleet.DeploymentID.Compare)
+	return out
+}
+
+// observation is what the ledger learns.
+func (s *state) observation(srv *server, started time.Time) budget.Observation {
+	o := budget.Observation{Node: s.a.cfg.Node, Runtime: srv.name, StartedAt: started, Resident: map[fleet.DeploymentID]budget.Need{}}
+	for _, d := range srv.models {
+		if d.Residency == fleet.Loaded || d.Residency == fleet.Leaving {
+			o.Resident[d.ID] = s.need(d, srv)
+		}
+	}
+	return o
+}
+
+func (s *state) pinAll() {
+	var ids []fleet.DeploymentID
+	for _, srv := range s.servers {
+		for _, d := range srv.models {
+			if d.Pinned {
+				ids = append(ids, d.ID)
+			}
+		}
+	}
+	s.ledger.SetPinned(ids)
+}
+
+// onAwaitAbsence registers someone who waits for a deployment to be gone.
+func (s *state) onAwaitAbsence(w *absence) {
+	srv := s.servers[w.id.Runtime]
+	if srv == nil || !srv.reports {
+		close(w.seen) // nobody can say; the unload's word must do
+		return
+	}
+	srv.absent = append(srv.absent, w)
+	s.observe(srv)
+}
+
+func (s *state) tellAbsent(srv *server) {
+	left := srv.absent[:0]
+	for _, w := range srv.absent {
+		d := srv.find(w.id.Model)
+		if !srv.observedAt.Before(w.since) && (d == nil || d.Residency == fleet.OnDisk) {
+			close(w.seen)
+			continue
+		}
+		if s.now().Sub(w.since) < 2*leaveTimeout { // else its waiter has left
+			left = append(left, w)
+		}
+	}
+	srv.absent = left
+}
+
+// changed reports whether two inventories differ in what others decide by.
+// Moments that move with every request ride on the regular heartbeats.
+func changed(a, b map[string]*fleet.Deployment) bool {
+	return !maps.EqualFunc(a, b, func(x, y *fleet.Deployment) bool {
+		return x.ID == y.ID && x.Digest == y.Digest && x.Residency == y.Residency && x.ResidentBytes == y.ResidentBytes &&
+			x.LoadedContext == y.LoadedContext && x.Slots == y.Slots && x.Disabled == y.Disabled && x.Pinned == y.Pinned &&
+			x.Unhealthy == y.Unhealthy && x.Degraded == y.Degraded && x.MaxContext == y.MaxContext && len(x.Capabilities) == len(y.Capabilities)
+	})
+}
+
+// spilled notes a model that fits the GPU's memory but lies partly outside it:
+// after sleep, runtimes silently go on with the CPU, ten times slower. Only
+// Ollama says what is in VRAM.
+func (s *state) spilled(d *fleet.Deployment) string {
+	if d.Kind != runtime.KindOllama || d.Residency != fleet.Loaded || d.ResidentBytes <= 0 || d.ResidentVRAM >= d.ResidentBytes {
+		return ""
+	}
+	gpu := s.gpuTotal()
+	if gpu <= 0 {
+		return ""
+	}
+	inGPU := 100 * d.ResidentVRAM / d.ResidentBytes
+	if d.ResidentBytes > gpu {
+		return fmt.Sprintf("larger than the GPU's memory: %d %% of it is there, the rest is slow", inGPU)
+	}
+	return fmt.Sprintf("only %d %% of it is in the GPU's memory, where all of it would fit; unload it, or restart the runtime", inGPU)
+}
+
+func (s *state) closeAdapters() {
+	for _, srv := range s.servers {
+		s.closeAdapter(srv.adapter)
+	}
+}
+
+// closeAdapter ends an adapter that can be; it may wait for drained calls.
+func (s *state) closeAdapter(ad runtime.Adapter) {
+	c, ok := ad.(runtime.Closer)
+	if !ok {
+		return
+	}
+	if s.stopping {
+		c.Close()
+		return
+	}
+	s.a.work.Go(c.Close)
+}

@@ -1,0 +1,80 @@
+package agent
+
+import (
+	"context"
+	"time"
+
+	"bellwether/engine/fleet"
+)
+
+// pause is the owner's word that the node takes no new work.
+type pause struct {
+	On     bool      `json:"on,omitempty"`
+	Reason string    `json:"reason,omitempty"`
+	Until  time.Time `json:"until,omitzero"` // zero: until resumed
+
+	cutAt time.Time // when running requests are cut (on_pause: cancel); zero = never
+}
+
+func (p *pause) over(now time.Time) bool { return p.On && due(p.Until, now) }
+
+func (p *pause) text() string {
+	t := "paused by its owner"
+	if p.Reason != "" {
+		t += " (" + p.Reason + ")"
+	}
+	if !p.Until.IsZero() {
+		t += " until " + p.Until.Format("Mon 15:04")
+	}
+	return t
+}
+
+// cutDue ends what still runs once the grace of a pause is over.
+func (p *pause) cutDue(s *state, now time.Time) {
+	if !due(p.cutAt, now) {
+		return
+	}
+	p.cutAt = time.Time{}
+	s.cutAll(&fleet.Failure{Class: fleet.FailCancelled, Message: "the owner paused this node"}, nil)
+}
+
+// Pause refuses all new work from when it returns, for reason, until the given
+// time (zero: until Resume). What runs is treated as Settings.OnPause says. It
+// holds over restarts.
+func (a *Agent) Pause(reason string, until time.Time) {
+	_ = a.ask(context.Background(), func(s *state) { s.onPause(reason, until) })
+}
+
+// Resume ends a pause, and a Drain.
+func (a *Agent) Resume() {
+	_ = a.ask(context.Background(), (*state).onResume)
+}
+
+// Drain refuses new work and reports the node as draining, so that the router
+// moves on; used before sleep and quitting. It does not outlive the process.
+func (a *Agent) Drain() {
+	_ = a.ask(context.Background(), func(s *state) { s.draining, s.dirty = true, true })
+}
+
+func (s *state) onPause(reason string, until time.Time) {
+	now := s.now()
+	s.pause = pause{On: true, Reason: reason, Until: until}
+	s.dirty = true
+	s.saveAtOnce()
+	switch s.set.OnPause {
+	case PauseHandover:
+		// Before content another node can still take over; the refusal is what
+		// makes the gateway ask for one.
+		cause := &fleet.Failure{Class: fleet.FailRefused, Message: "the owner paused this node"}
+		s.cutAll(cause, func(le *lease) bool { return !le.content.Load() })
+	case PauseCancel:
+		s.pause.cutAt = now.Add(s.set.CancelGrace)
+	}
+}
+
+func (s *state) onResume() {
+	s.pause = pause{}
+	s.draining = s.stopping
+	s.dirty = true
+	s.saveAtOnce()
+}

@@ -1,0 +1,273 @@
+package agent
+
+import (
+	"context"
+	"time"
+
+	"bellwether/engine/budget"
+	"bellwether/engine/fleet"
+	"bellwether/platform/hardware"
+	"bellwether/platform/sense"
+)
+
+// state is everything the loop owns. Its methods run in the loop only.
+type state struct {
+	a    *Agent
+	work context.Context // of the goroutines it starts; ends after the last request
+	set  Settings
+
+	facts    hardware.Facts
+	readings sense.Readings
+	sensing  bool
+
+	ledger  *budget.Ledger
+	pools   []fleet.Pool // without holders
+	servers map[string]*server
+	lanes   map[fleet.DeploymentID]*lane
+	grants  grantBook
+
+	pause    pause
+	draining bool
+	stopping bool
+	admitted int // leases not ended
+
+	sequence uint64
+	dirty    bool // something changed that others must know at once
+	refused  bool // a refusal was given since the last report
+	hello    bool // the first report went out
+	lastTick time.Time
+
+	// Moments at which something is due; zero = not.
+	helloBy, beatDue, senseDue, discoverDue, retryDue, saveDue time.Time
+
+	discovering bool
+	loads       uint64         // numbers loads
+	caps        map[string]int // learned most models of a runtime, by name
+	saver
+}
+
+// lane is what the agent knows of one deployment beside what its runtime says.
+type lane struct {
+	id      fleet.DeploymentID
+	leases  map[*lease]struct{} // admitted, not ended
+	holds   []time.Time         // ends of uncertain calls
+	load    *load               // under way
+	leaving int                 // unloads and deletes under way
+
+	// The agent's own knowledge of residency, newer than the last observation
+	// where it is later than that one's start.
+	loadedAt, unloadedAt time.Time
+	size                 measure
+	pace                 pace
+}
+
+// measure is a deployment's size as last seen in memory.
+type measure struct {
+	Digest  string `json:"digest,omitempty"`
+	Bytes   int64  `json:"bytes"`
+	VRAM    int64  `json:"vram,omitempty"`
+	Context int    `json:"context,omitempty"`
+}
+
+func newState(a *Agent, work context.Context, facts hardware.Facts, first sense.Readings) *state {
+	now := a.cfg.Now()
+	return &state{
+		a: a, work: work, facts: facts, readings: first,
+		ledger:   budget.New(budget.Options{}),
+		servers:  map[string]*server{},
+		lanes:    map[fleet.DeploymentID]*lane{},
+		grants:   newGrantBook(),
+		caps:     map[string]int{},
+		helloBy:  now.Add(helloPatience),
+		beatDue:  now.Add(heartbeatEvery),
+		senseDue: now.Add(heartbeatEvery),
+		lastTick: now,
+	}
+}
+
+func (s *state) now() time.Time { return s.a.cfg.Now() }
+
+// lane returns the deployment's lane, made if there is none.
+func (s *state) lane(id fleet.DeploymentID) *lane {
+	l := s.lanes[id]
+	if l == nil {
+		l = &lane{id: id, leases: map[*lease]struct{}{}}
+		s.lanes[id] = l
+	}
+	return l
+}
+
+// running counts the requests that hold a slot; the owner's own orders to load
+// hold none.
+func (l *lane) running() int {
+	n := 0
+	for le := range l.leases {
+		if !le.own {
+			n++
+		}
+	}
+	return n
+}
+
+// idle reports whether nothing of ours uses or may use the deployment.
+func (l *lane) idle() bool {
+	return l == nil || len(l.leases) == 0 && len(l.holds) == 0 && l.load == nil
+}
+
+// onConfigure takes new settings over: rules, pools, declared runtimes.
+func (s *state) onConfigure(set Settings) {
+	s.set = set
+	s.ledger.Configure(budget.Options{RejectUnknown: set.RejectUnknown, AssumedTTL: set.AssumedTTL})
+	s.layPools()
+	s.declare(set.Runtimes)
+	s.dirty = true
+}
+
+// onTick does what is due.
+func (s *state) onTick() {
+	now := s.now()
+	s.noticeWake(now)
+	if s.pause.over(now) {
+		s.onResume()
+	}
+	if s.expireHolds(now) {
+		s.dirty = true
+		s.saveSoon()
+	}
+	if !s.hello && !now.Before(s.helloBy) {
+		s.dirty = true
+	}
+	if !now.Before(s.senseDue) {
+		s.senseDue = now.Add(heartbeatEvery)
+		s.startSensing()
+	}
+	if due(s.discoverDue, now) {
+		s.startDiscovery()
+	}
+	for _, srv := range s.servers {
+		if due(srv.pollDue, now) {
+			s.poll(srv)
+		}
+	}
+	s.pause.cutDue(s, now)
+	if due(s.saveDue, now) {
+		s.save()
+	}
+	if !now.Before(s.beatDue) || due(s.retryDue, now) {
+		s.dirty = true
+	}
+}
+
+func due(at, now time.Time) bool { return !at.IsZero() && !now.Before(at) }
+
+// settle runs after every message: what became dirty is reported.
+func (s *state) settle() {
+	if s.dirty && s.mayReport() {
+		s.report()
+	}
+}
+
+// untilDue is how long the loop may sleep.
+func (s *state) untilDue() time.Duration {
+	next := s.beatDue
+	earlier := func(t time.Time) {
+		if !t.IsZero() && t.Before(next) {
+			next = t
+		}
+	}
+	for _, t := range []time.Time{s.senseDue, s.discoverDue, s.retryDue, s.pause.Until, s.pause.cutAt} {
+		earlier(t)
+	}
+	if !s.saving {
+		earlier(s.saveDue)
+	}
+	if !s.hello {
+		earlier(s.helloBy)
+	}
+	for _, srv := range s.servers {
+		if !srv.polling {
+			earlier(srv.pollDue)
+		}
+	}
+	for _, l := range s.lanes {
+		for _, h := range l.holds {
+			earlier(h)
+		}
+	}
+	return max(0, next.Sub(s.now()))
+}
+
+// sleepSign is how much further the wall clock must have gone than the
+// monotonic one for the machine to have slept.
+const sleepSign = 10 * time.Second
+
+// noticeWake looks at everything anew after the machine slept: runtimes lose
+// their GPU then, and readings are old (routing.md 12 is about calls that
+// outlive such a gap; their deadlines see to those).
+func (s *state) noticeWake(now time.Time) {
+	wall, mono := now.Round(0).Sub(s.lastTick.Round(0)), now.Sub(s.lastTick)
+	s.lastTick = now
+	if wall-mono < sleepSign {
+		return
+	}
+	s.a.log.Info("machine woke", "slept", (wall - mono).Round(time.Second))
+	s.senseDue, s.discoverDue = now, now
+	s.observeAll()
+}
+
+// expireHolds frees what was uncertain for long enough.
+func (s *state) expireHolds(now time.Time) bool {
+	ended := false
+	for _, l := range s.lanes {
+		kept := l.holds[:0]
+		for _, h := range l.holds {
+			if h.After(now) {
+				kept = append(kept, h)
+			}
+		}
+		ended = ended || len(kept) != len(l.holds)
+		l.holds = kept
+	}
+	return s.ledger.Expire(now) || ended
+}
+
+// startSensing reads the machine beside the loop.
+func (s *state) startSensing() {
+	if s.sensing {
+		return
+	}
+	s.sensing = true
+	s.a.work.Go(func() {
+		r := s.a.cfg.Sense(s.work)
+		s.a.post(sensed{r})
+	})
+}
+
+type sensed struct{ sense.Readings }
+
+func (m sensed) on(s *state) {
+	before := s.readings
+	s.sensing = false
+	s.readings = m.Readings
+	s.layPools()
+	if before.Pressure != m.Pressure || before.OnBattery != m.OnBattery || before.Meeting != m.Meeting {
+		s.dirty = true
+	}
+}
+
+// cutAll ends leases with a cause; nil keep takes all.
+func (s *state) cutAll(cause *fleet.Failure, which func(*lease) bool) {
+	for _, l := range s.lanes {
+		for le := range l.leases {
+			if which == nil || which(le) {
+				le.cut(cause)
+			}
+		}
+	}
+}
+
+// onStop refuses from now on and ends what runs.
+func (s *state) onStop() {
+	s.stopping, s.draining = true, true
+	s.cutAll(&fleet.Failure{Class: fleet.FailCancelled, Message: "the node is shutting down"}, nil)
+}
