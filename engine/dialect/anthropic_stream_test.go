@@ -178,6 +178,14 @@ func TestAnthropicKeepAliveNeverStartsASecondMessage(t *testing.T) {
 	}
 }
 
+// W-14: an answer whose whole limit went into thinking says so.
+func TestAnthropicThinkingThatAteTheLimitEndsInMaxTokens(t *testing.T) {
+	msg, err := accumulate(streamed(anthropicRequest(t), []*Chunk{think("on and on"), finished(FinishLength, Usage{9, 100, -1, 100})}, nil))
+	if err != nil || msg.StopReason != "max_tokens" || len(msg.Content) != 1 || msg.Content[0].Type != "thinking" {
+		t.Errorf("%v: %s, %+v", err, msg.StopReason, msg.Content)
+	}
+}
+
 func TestAnthropicNothingFollowsTheEnd(t *testing.T) {
 	for _, end := range []func(Encoder, []byte) []byte{Encoder.End, func(e Encoder, b []byte) []byte { return e.Fail(b, &Problem{Status: 500}) }} {
 		e := NewEncoder(anthropicRequest(t), streamID())

@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
+// reporter is what checks need of a test, a fuzz run or a property.
 type reporter interface {
 	Helper()
 	Fatalf(string, ...any)
@@ -17,7 +18,7 @@ type reporter interface {
 // one after another with indexes 0, 1, 2, one terminator or one error.
 func checkAnthropicStream(t reporter, events []sseEvent) {
 	t.Helper()
-	open, next, deltas := -1, 0, false
+	open, next := -1, 0
 	for i, e := range events {
 		index, _ := e.data["index"].(float64)
 		switch e.name {
@@ -30,12 +31,11 @@ func checkAnthropicStream(t reporter, events []sseEvent) {
 			if open >= 0 || int(index) != next {
 				t.Fatalf("event %d opens block %v while %d is open and %d is next", i, index, open, next)
 			}
-			open, deltas = next, false
+			open = next
 		case "content_block_delta":
 			if int(index) != open {
 				t.Fatalf("event %d: a delta of block %v while %d is open", i, index, open)
 			}
-			deltas = true
 		case "content_block_stop":
 			if int(index) != open {
 				t.Fatalf("event %d closes block %v while %d is open", i, index, open)
@@ -56,7 +56,6 @@ func checkAnthropicStream(t reporter, events []sseEvent) {
 		default:
 			t.Fatalf("event %d: unknown %s", i, e.name)
 		}
-		_ = deltas
 	}
 	if last := events[len(events)-1].name; last != "message_stop" && last != "error" {
 		t.Fatalf("ends with %s", last)

@@ -1,7 +1,6 @@
 package dialect
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -263,23 +262,32 @@ func encodeResponsesReply(r *Request, id *Identity, rep *Reply) []byte {
 }
 
 // ResponseAnswer returns the id and the output items of a whole answer, as its
-// body has them, for later requests that refer to them.
+// body has them, for later requests that refer to them. The last item of an
+// answer that was cut is incomplete.
 func ResponseAnswer(r *Request, id *Identity, rep *Reply) (responseID string, items []Raw) {
 	o := newResponseObject(r, id)
 	tools := newToolNames(r)
+	left := len(rep.Tools)
+	if !rep.Text.Empty() {
+		left++
+	}
 	if !rep.Thinking.Empty() {
-		items = append(items, o.appendReasoning(nil, o.itemID("rs_", 0), "completed", rep.Thinking.inner()))
+		left++
+	}
+	status := func() string {
+		if left--; left == 0 && rep.Finish == FinishLength {
+			return "incomplete"
+		}
+		return "completed"
+	}
+	if !rep.Thinking.Empty() {
+		items = append(items, o.appendReasoning(nil, o.itemID("rs_", 0), status(), rep.Thinking.inner()))
 	}
 	if !rep.Text.Empty() {
-		items = append(items, appendMessageItem(nil, o.itemID("msg_", len(items)), "completed", rep.Text.inner(), rep.Logprobs))
+		items = append(items, appendMessageItem(nil, o.itemID("msg_", len(items)), status(), rep.Text.inner(), rep.Logprobs))
 	}
 	for n := range rep.Tools {
-		c := &rep.Tools[n]
-		items = append(items, tools.appendCall(&o, c, n, len(items)))
+		items = append(items, tools.appendCall(&o, status(), &rep.Tools[n], n, len(items)))
 	}
-	if rep.Finish == FinishLength && len(items) > 0 {
-		last := len(items) - 1
-		items[last] = Raw(strings.Replace(string(items[last]), `"status":"completed"`, `"status":"incomplete"`, 1))
-	}
-	return o.id(), slices.Clip(items)
+	return o.id(), items
 }

@@ -98,7 +98,7 @@ func (e *responsesEncoder) End(dst []byte) []byte {
 	dst = e.seq.finish(dst, e.finish == FinishLength)
 	e.state, e.answered = streamEnded, true
 	end := responseEnd{status: statusOf(e.finish), items: e.items, usage: e.usage, sent: e.sent, thought: e.thought, finish: e.finish}
-	return e.terminal(dst, "response."+end.status, &end)
+	return e.withResponse(dst, "response."+end.status, &end)
 }
 
 // Fail renders response.failed with the items that were whole. Before
@@ -110,7 +110,7 @@ func (e *responsesEncoder) Fail(dst []byte, p *Problem) []byte {
 	dst = e.Open(dst)
 	e.state = streamEnded
 	end := responseEnd{status: "failed", items: e.items, usage: NoUsage, problem: p}
-	return e.terminal(dst, "response.failed", &end)
+	return e.withResponse(dst, "response.failed", &end)
 }
 
 // Answer implements the interface of that name.
@@ -123,11 +123,11 @@ func (e *responsesEncoder) Answer() (string, []Raw) {
 
 // progress renders an event with the response as it is while it runs.
 func (e *responsesEncoder) progress(dst []byte, name string) []byte {
-	return e.terminal(dst, name, &responseEnd{status: "in_progress", usage: NoUsage})
+	return e.withResponse(dst, name, &responseEnd{status: "in_progress", usage: NoUsage})
 }
 
-// terminal renders an event with a whole response object.
-func (e *responsesEncoder) terminal(dst []byte, name string, end *responseEnd) []byte {
+// withResponse renders an event that carries the whole response object.
+func (e *responsesEncoder) withResponse(dst []byte, name string, end *responseEnd) []byte {
 	dst = e.event(dst, name)
 	dst = append(dst, `"response":`...)
 	dst = e.object.append(dst, end)

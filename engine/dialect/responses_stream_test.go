@@ -49,7 +49,7 @@ func TestResponsesStreamsStayAsTheyAre(t *testing.T) {
 	}
 }
 
-// readResponses reads a stream with the vendor's own library, as a stream of
+// readWithLibrary reads a stream with the vendor's own library, as a stream of
 // the HTTP API and with its accumulator, and returns the final response.
 func readWithLibrary(t *testing.T, stream []byte) (*responses.Response, responses.ResponseAccumulatorSnapshot) {
 	t.Helper()
@@ -133,6 +133,8 @@ func TestResponsesWholeAnswerHasTheStreamsItems(t *testing.T) {
 	for _, chunks := range [][]*Chunk{
 		{think("hm"), say("I look."), toolPiece(0, "", "get_time", `{"zone":"UTC"}`), toolPiece(1, "", "apply_patch", `{"input":"x\ny"}`), finished(FinishTools, Usage{9, 5, 1, 2})},
 		{say("Once"), finished(FinishLength, Usage{9, 5, -1, -1})},
+		{think("hm"), say("I look."), toolPiece(0, "", "get_time", `{"zo`), finished(FinishLength, Usage{9, 5, -1, -1})},
+		{think("All of it went into thinking."), finished(FinishLength, Usage{9, 5, -1, -1})},
 		{finished(FinishStop, Usage{9, 0, -1, -1})},
 	} {
 		r := responsesRequest(t)
@@ -320,7 +322,8 @@ func TestResponsesKeepAliveIsACommentAndEveryThirdTimeAnEvent(t *testing.T) {
 	checkResponsesStream(t, readEvents(t, e.End(e.Chunk(out, say("a")))))
 }
 
-// W-05 of protocols.md 2: codes that end a Codex turn go through as they are.
+// Codes that end a Codex turn for good go through as they are; it tries again
+// at any other.
 func TestResponsesFailureCarriesItsCode(t *testing.T) {
 	for _, code := range []string{CodeContextLength, "insufficient_quota", "no_capacity", ""} {
 		events := readEvents(t, streamed(responsesRequest(t), []*Chunk{say("whole"), think("new")}, &Problem{Status: 503, Code: code, Message: "No."}))

@@ -58,16 +58,16 @@ func (t *toolNames) itemPrefix(name string) string {
 }
 
 // appendCall renders a whole call as the item at place of the output.
-func (t *toolNames) appendCall(o *responseObject, c *ToolCall, n, place int) []byte {
+func (t *toolNames) appendCall(o *responseObject, status string, c *ToolCall, n, place int) []byte {
 	id, callID := o.itemID(t.itemPrefix(c.Name), place), o.ident.callID(n, c.ID)
 	if t.isCustom(c.Name) {
 		var in customInput
 		in.next(c.Arguments)
 		in.rest(c.Arguments)
-		return t.appendCustomCall(nil, id, "completed", callID, c.Name, string(in.text))
+		return t.appendCustomCall(nil, id, status, callID, c.Name, string(in.text))
 	}
 	args := AppendString(nil, string(c.Arguments))
-	return t.appendFunctionCall(nil, id, "completed", callID, c.Name, args[1:len(args)-1])
+	return t.appendFunctionCall(nil, id, status, callID, c.Name, args[1:len(args)-1])
 }
 
 func (t *toolNames) appendFunctionCall(dst []byte, id, status, callID, name string, arguments []byte) []byte {

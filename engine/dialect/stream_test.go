@@ -94,10 +94,7 @@ type sseEvent struct {
 
 // readEvents takes a stream apart and insists on its form: an event line, one
 // data line that holds one JSON object, a blank line; comments only between.
-func readEvents(t interface {
-	Helper()
-	Fatalf(string, ...any)
-}, stream []byte) []sseEvent {
+func readEvents(t reporter, stream []byte) []sseEvent {
 	t.Helper()
 	var events []sseEvent
 	lines := strings.Split(string(stream), "\n")
