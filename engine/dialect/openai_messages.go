@@ -128,10 +128,12 @@ func contentPart(v Raw) (p Part, known bool, f *fault) {
 	switch kind := Text(v.Get("type")).String(); kind {
 	case "text", "input_text", "output_text", "":
 		if v.Get("text").None() {
+			p.Text = Text(`""`)
 			return p, kind != "", nil
 		}
 		f = (Member{"text", v.Get("text")}).text(&p.Text)
 	case "refusal":
+		p.Text = Text(`""`)
 		f = (Member{"refusal", v.Get("refusal")}).text(&p.Text)
 	case "image_url", "input_image":
 		p, f = imagePart(v.Get("image_url"))
