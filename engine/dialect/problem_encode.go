@@ -41,13 +41,8 @@ const CodeContextLength = "context_length_exceeded"
 
 // appendOpenAIError appends {"error":{...}}; also the data of a frame in mid-stream.
 func appendOpenAIError(dst []byte, p *Problem) []byte {
-	text := p.Text()
-	if p.Code == CodeContextLength && p.MaxTokens > 0 {
-		text = "This model's maximum context length is " + strconv.Itoa(p.MaxTokens) + " tokens. However, your request needs " +
-			strconv.Itoa(p.Tokens) + " tokens. " + text
-	}
 	dst = append(dst, `{"error":{"message":`...)
-	dst = AppendString(dst, text)
+	dst = AppendString(dst, openAIErrorText(p))
 	dst = append(dst, `,"type":`...)
 	dst = AppendString(dst, openAIErrorType(p.Status))
 	dst = append(dst, `,"param":`...)
@@ -56,6 +51,16 @@ func appendOpenAIError(dst []byte, p *Problem) []byte {
 	dst = appendStringOrNull(dst, p.Code)
 	dst = appendDetails(dst, p)
 	return append(dst, "}}"...)
+}
+
+// openAIErrorText words a context overflow as OpenAI does: clients look for the
+// sentence where they do not look at the code.
+func openAIErrorText(p *Problem) string {
+	if p.Code != CodeContextLength || p.MaxTokens <= 0 {
+		return p.Text()
+	}
+	return "This model's maximum context length is " + strconv.Itoa(p.MaxTokens) + " tokens. However, your request needs " +
+		strconv.Itoa(p.Tokens) + " tokens. " + p.Text()
 }
 
 // openAIErrorType names the class of an error. SDKs branch on the status;

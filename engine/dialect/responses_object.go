@@ -160,7 +160,7 @@ func appendResponseError(dst []byte, p *Problem) []byte {
 	dst = append(dst, `{"code":`...)
 	dst = AppendString(dst, code)
 	dst = append(dst, `,"message":`...)
-	dst = AppendString(dst, p.Text())
+	dst = AppendString(dst, openAIErrorText(p))
 	return append(appendDetails(dst, p), '}')
 }
 
