@@ -162,8 +162,18 @@ func checkModel(name string) *fault {
 
 func (p Protocol) ollama() bool { return strings.HasPrefix(string(p), "ollama-") }
 
+// maxNotes bounds the notes of one request: they go into its record.
+const maxNotes = 64
+
 // drop notes what parsing left out or changed.
-func (r *Request) drop(what string) { r.Dropped = append(r.Dropped, what) }
+func (r *Request) drop(what string) {
+	switch n := len(r.Dropped); {
+	case n < maxNotes:
+		r.Dropped = append(r.Dropped, what)
+	case n == maxNotes:
+		r.Dropped = append(r.Dropped, "and more")
+	}
+}
 
 // indexed writes name[i], for notes.
 func indexed(name string, i int) string { return name + "[" + strconv.Itoa(i) + "]" }

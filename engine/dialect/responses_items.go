@@ -40,6 +40,18 @@ func referenceID(item Raw) string {
 }
 
 // readItems turns the items into messages.
+func (r *Request) readItems() *fault {
+	c := conversation{r: r}
+	for i, item := range r.Items {
+		if f := c.read(item); f != nil {
+			return f.at(i)
+		}
+	}
+	c.endTurn()
+	return nil
+}
+
+// conversation gathers the messages of a list of items.
 //
 //  1. The assistant's items that follow each other, text and calls, are one
 //     turn: an answer with reasoning between its parts comes back in pieces,
@@ -47,44 +59,101 @@ func referenceID(item Raw) string {
 //  2. Reasoning belongs to the assistant turn that follows.
 //  3. Kinds we do not know are left out with a note. Refusing them would end a
 //     conversation that began elsewhere.
-func (r *Request) readItems() *fault {
-	var thinking []Text
-	for i, item := range r.Items {
-		if f := r.readItem(item, &thinking); f != nil {
-			return f.at(i)
-		}
-	}
-	if len(thinking) > 0 {
-		r.drop("reasoning that no answer follows")
-	}
-	return nil
+type conversation struct {
+	r        *Request
+	open     bool   // the last message is an assistant turn that goes on
+	thoughts []Text // reasoning of the open turn
+	pending  []Text // reasoning that waits for its turn
 }
 
-func (r *Request) readItem(item Raw, thinking *[]Text) *fault {
+func (c *conversation) read(item Raw) *fault {
 	kind := itemKind(item)
 	switch kind {
 	case "message":
-		return r.messageItem(item, thinking)
+		return c.message(item)
 	case "function_call", "custom_tool_call":
-		c, f := r.callItem(kind, item)
-		m := r.assistantTurn(thinking)
-		m.ToolCalls = append(m.ToolCalls, c)
+		call, f := c.r.callItem(kind, item)
+		turn := c.turn()
+		turn.ToolCalls = append(turn.ToolCalls, call)
 		return f
 	case "function_call_output", "custom_tool_call_output":
-		return r.outputItem(item)
+		result, f := c.r.outputItem(item)
+		c.add(result)
+		return f
 	case "reasoning":
-		t, f := r.reasoningItem(item)
-		if !t.Empty() {
-			*thinking = append(*thinking, t)
-		}
+		t, f := c.r.reasoningItem(item)
+		c.pending = append(c.pending, heading(t)...)
 		return f
 	case "item_reference":
 		return nil // counted in ItemRefs
 	case "":
 		return &fault{what: "an item needs a type, or a role"}
 	}
-	r.drop("an input item of type " + kind)
+	c.r.drop("an input item of type " + kind)
 	return nil
+}
+
+func (c *conversation) message(item Raw) *fault {
+	var role string
+	var msg Message
+	f := fields(item, func(m Member) (f *fault) {
+		switch m.Name {
+		case "role":
+			f = m.str(&role)
+		case "content":
+			msg.Parts, f = c.r.itemContent(m.Value)
+			f = f.in(m.Name)
+		}
+		return f
+	})
+	if f != nil {
+		return f
+	}
+	if f := msg.setRole(role); f != nil {
+		return f.in("role")
+	}
+	if msg.Role != RoleAssistant {
+		c.add(msg)
+		return nil
+	}
+	turn := c.turn()
+	turn.Parts = append(turn.Parts, msg.Parts...)
+	return nil
+}
+
+// turn returns the assistant turn that goes on, or begins one, and gives it
+// the reasoning that waits.
+func (c *conversation) turn() *Message {
+	if !c.open {
+		c.r.Messages = append(c.r.Messages, Message{Role: RoleAssistant})
+		c.open = true
+	}
+	c.thoughts = append(c.thoughts, c.pending...)
+	c.pending = nil
+	return &c.r.Messages[len(c.r.Messages)-1]
+}
+
+// add appends a message that is not the assistant's. Results do not end the
+// wait of reasoning: some clients send it before them.
+func (c *conversation) add(m Message) {
+	if m.Role == RoleTool {
+		waiting := c.pending
+		c.pending = nil
+		defer func() { c.pending = waiting }()
+	}
+	c.endTurn()
+	c.r.Messages = append(c.r.Messages, m)
+}
+
+// endTurn closes the assistant turn that goes on.
+func (c *conversation) endTurn() {
+	if len(c.thoughts) > 0 {
+		c.r.Messages[len(c.r.Messages)-1].Thinking = Join("\n\n", c.thoughts...)
+	}
+	if len(c.pending) > 0 {
+		c.r.drop("reasoning that no answer follows")
+	}
+	c.open, c.thoughts, c.pending = false, nil, nil
 }
 
 // itemKind returns an item's type; one without is what its members make it.
@@ -106,70 +175,6 @@ func itemKind(item Raw) string {
 		return "item_reference"
 	}
 	return ""
-}
-
-// assistantTurn returns the message that an item of the assistant belongs to:
-// the last one, or a new one. Pending reasoning goes to it.
-func (r *Request) assistantTurn(thinking *[]Text) *Message {
-	if last := r.lastMessage(); last == nil || last.Role != RoleAssistant {
-		r.Messages = append(r.Messages, Message{Role: RoleAssistant})
-	}
-	m := r.lastMessage()
-	m.think(thinking)
-	return m
-}
-
-func (r *Request) lastMessage() *Message {
-	if len(r.Messages) == 0 {
-		return nil
-	}
-	return &r.Messages[len(r.Messages)-1]
-}
-
-// think adds pending reasoning to an assistant turn.
-func (m *Message) think(pending *[]Text) {
-	if len(*pending) == 0 {
-		return
-	}
-	all := *pending
-	if m.Thinking != nil {
-		all = append([]Text{m.Thinking}, all...)
-	}
-	m.Thinking = Join("\n\n", all...)
-	*pending = nil
-}
-
-func (r *Request) messageItem(item Raw, thinking *[]Text) *fault {
-	var role string
-	var parts []Part
-	f := fields(item, func(m Member) (f *fault) {
-		switch m.Name {
-		case "role":
-			f = m.str(&role)
-		case "content":
-			parts, f = r.itemContent(m.Value)
-			f = f.in(m.Name)
-		}
-		return f
-	})
-	if f != nil {
-		return f
-	}
-	msg := Message{Parts: parts}
-	if f := msg.setRole(role); f != nil {
-		return f.in("role")
-	}
-	if msg.Role != RoleAssistant {
-		if len(*thinking) > 0 {
-			*thinking = nil
-			r.drop("reasoning that no answer follows")
-		}
-		r.Messages = append(r.Messages, msg)
-		return nil
-	}
-	turn := r.assistantTurn(thinking)
-	turn.Parts = append(turn.Parts, parts...)
-	return nil
 }
 
 // itemContent reads the content of a message, or the output of a tool: a
@@ -227,7 +232,7 @@ func (r *Request) callItem(kind string, item Raw) (ToolCall, *fault) {
 }
 
 // outputItem reads a tool's result.
-func (r *Request) outputItem(item Raw) *fault {
+func (r *Request) outputItem(item Raw) (Message, *fault) {
 	res := Message{Role: RoleTool}
 	f := fields(item, func(m Member) (f *fault) {
 		switch m.Name {
@@ -246,8 +251,7 @@ func (r *Request) outputItem(item Raw) *fault {
 	if f == nil && res.ToolCallID == "" {
 		f = (&fault{what: "a result needs the id of its call"}).in("call_id")
 	}
-	r.Messages = append(r.Messages, res)
-	return f
+	return res, f
 }
 
 // reasoningItem reads reasoning handed back: its content, else its summary,

@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/openai/openai-go/v3/responses"
 )
@@ -64,6 +65,12 @@ func TestResponsesInputBecomesMessages(t *testing.T) {
 		{"our own sealed reasoning is read, a vendor's is not", `"input":[{"type":"reasoning","summary":[],"encrypted_content":"bellwether:I \"think\""},{"role":"assistant","content":"a"},
 			{"type":"reasoning","summary":[],"encrypted_content":"gAAAAA=="},{"role":"user","content":"b"}]`,
 			`assistant <"I \"think\""> "a"` + "\n" + `user "b"`, []string{"reasoning that only its vendor can read"}},
+		{"reasoning between the parts of an answer is one", `"input":[{"type":"reasoning","summary":[{"text":"a"}]},{"role":"assistant","content":"1"},{"type":"reasoning","summary":[{"text":"b"}]},{"role":"assistant","content":"2"},{"type":"function_call","call_id":"c","name":"f"}]`,
+			`assistant <"a\n\nb"> "1" "2" c=f({})`, nil},
+		{"reasoning before results waits for the next answer", `"input":[{"type":"function_call","call_id":"c","name":"f"},{"type":"reasoning","summary":[{"text":"a"}]},{"type":"function_call_output","call_id":"c","output":"x"},{"role":"assistant","content":"1"}]`,
+			`assistant c=f({})` + "\n" + `tool for c of f "x"` + "\n" + `assistant <"a"> "1"`, nil},
+		{"reasoning that nothing follows is noted", `"input":[{"role":"user","content":"hi"},{"type":"reasoning","summary":[{"text":"a"}]}]`,
+			`user "hi"`, []string{"reasoning that no answer follows"}},
 		{"text behind an unanswered call joins its turn", `"input":[{"type":"function_call","call_id":"c","name":"f","arguments":"{}"},{"role":"assistant","content":"waiting"},{"type":"function_call_output","call_id":"c","output":"x"}]`,
 			`assistant "waiting" c=f({})` + "\n" + `tool for c of f "x"`, nil},
 		{"a custom call is a call with one text", `"input":[{"type":"custom_tool_call","call_id":"c","name":"apply_patch","input":"*** \"P\"\n"},{"type":"custom_tool_call_output","call_id":"c","output":"ok"}]`,
@@ -324,6 +331,26 @@ func TestResponsesItemsHaveIDsToReferTo(t *testing.T) {
 	}
 	if len(seen) != 3 || seen[""] {
 		t.Errorf("ids %v", seen)
+	}
+}
+
+// A hostile conversation costs no more than its size.
+func TestResponsesLongConversationsAreReadInOnePass(t *testing.T) {
+	for name, piece := range map[string]string{
+		"reasoning between calls": `{"type":"reasoning","summary":[{"text":"abcdefgh"}]},{"type":"function_call","call_id":"c","name":"f"}`,
+		"unknown kinds":           `{"type":"brand_new"}`,
+		"files":                   `{"role":"user","content":[{"type":"input_file"}]}`,
+	} {
+		n := (4 << 20) / len(piece)
+		body := `{"model":"m","input":[` + strings.TrimSuffix(strings.Repeat(piece+",", n), ",") + `]}`
+		start := time.Now()
+		r := mustParse(t, OpenAIResponses, body)
+		if took := time.Since(start); took > 5*time.Second {
+			t.Errorf("%s: %v", name, took)
+		}
+		if len(r.Dropped) > 100 {
+			t.Errorf("%s: %d notes for the record", name, len(r.Dropped))
+		}
 	}
 }
 
