@@ -44,7 +44,6 @@ func (j *judge) choose() {
 	}
 	if c := j.otherModel(); c != nil { // 3
 		j.serve(c, "model_fallback")
-		j.d.Fallback = true
 		return
 	}
 	if j.waitingCures() { // 4
@@ -104,19 +103,13 @@ func (j *judge) firstChoice() (*cand, string) {
 }
 
 func (j *judge) loadedSomewhere(want int) bool {
-	for i := range j.cands {
-		if c := &j.cands[i]; c.want == want && len(c.out) == 0 && c.inMemory() {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(j.cands, func(c *cand) bool { return c.want == want && len(c.out) == 0 && c.inMemory() })
 }
 
 // best is the survivor of a wanted model with the highest node score.
 func (j *judge) best(want int) *cand {
 	var best *cand
-	for i := range j.cands {
-		c := &j.cands[i]
+	for _, c := range j.cands {
 		if c.want == want && len(c.out) == 0 && (best == nil || j.before(c, best)) {
 			best = c
 		}
@@ -144,11 +137,14 @@ func (j *judge) before(a, b *cand) bool {
 }
 
 // nodeDepth is all that runs or waits on a node. It is asked for ties only.
-func (j *judge) nodeDepth(n *nodeView) (depth int) {
-	for i := range n.Deployments {
-		depth += j.v.Lanes[n.Deployments[i].ID].Depth()
+func (j *judge) nodeDepth(n *nodeView) int {
+	if !n.summed {
+		n.summed = true
+		for i := range n.Deployments {
+			n.depth += j.v.Lanes[n.Deployments[i].ID].Depth()
+		}
 	}
-	return depth
+	return n.depth
 }
 
 // serve settles the decision on a candidate.
@@ -162,7 +158,7 @@ func (j *judge) serve(c *cand, why string) {
 	d.Plan, limited = j.plan(c)
 	d.Evidence = c.Evidence
 	j.reason(why, w.name, c.node.Name)
-	if d.Fallback {
+	if d.Fallback && why != "model_fallback" {
 		j.reason("fallback", j.q.Model, w.name)
 	}
 	j.explainPlan(c, limited)
@@ -197,6 +193,8 @@ func (j *judge) failover() (allowed bool, note string) {
 		return false, "bound to its node: the request names this deployment"
 	case j.bound:
 		return true, "bound to its model, other nodes with the same one only: " + n.BoundWhy
+	case n.IssuedBy != "":
+		return true, "the model that made the tool calls it answers is gone, so nothing binds it"
 	case n.NoFallback:
 		return true, "other nodes of the same model only: the request forbids fallback"
 	default:
@@ -211,8 +209,8 @@ func (j *judge) waitingCures() bool {
 		j.reason("settling")
 		return true
 	}
-	for i := range j.cands {
-		if c := &j.cands[i]; len(c.out) > 0 && !slices.ContainsFunc(c.out, func(x Exclusion) bool { return !x.Hold }) {
+	for _, c := range j.cands {
+		if len(c.out) > 0 && !slices.ContainsFunc(c.out, func(x Exclusion) bool { return !x.Hold }) {
 			j.reason("hold", c.dep.ID.Model, c.node.Name)
 			return true
 		}
@@ -238,13 +236,13 @@ func (j *judge) otherModel() *cand {
 			d := &node.Deployments[k]
 			lane := j.v.Lanes[d.ID]
 			if state := stateOf(d, lane); state == fleet.Loaded && j.wantOf(d) < 0 {
-				j.cands = append(j.cands, cand{Candidate: Candidate{Deployment: d.ID, Depth: lane.Depth()},
+				j.cands = append(j.cands, &cand{Candidate: Candidate{Deployment: d.ID, Depth: lane.Depth()},
 					want: len(j.wants) - 1, node: node, dep: d, lane: lane, state: state})
 			}
 		}
 	}
-	for i := listed; i < len(j.cands); i++ {
-		j.judge(&j.cands[i])
+	for _, c := range j.cands[listed:] {
+		j.judge(c)
 	}
 	best := j.best(len(j.wants) - 1)
 	if best == nil {
@@ -254,8 +252,8 @@ func (j *judge) otherModel() *cand {
 	}
 	j.wants[best.want].name = best.dep.ID.Model
 	// Those that did not survive were never asked for: only their number counts.
-	j.cands = slices.DeleteFunc(j.cands, func(c cand) bool { return c.want == best.want && len(c.out) > 0 })
-	return j.best(len(j.wants) - 1)
+	j.cands = slices.DeleteFunc(j.cands, func(c *cand) bool { return c.want == best.want && len(c.out) > 0 })
+	return best
 }
 
 func (j *judge) anyKnown() bool {
@@ -269,18 +267,17 @@ func (j *judge) reason(code string, operands ...any) {
 // finish writes down who survived, best first within each listed model, and
 // what kept the others out.
 func (j *judge) finish() {
-	slices.SortStableFunc(j.cands, func(a, b cand) int {
+	slices.SortStableFunc(j.cands, func(a, b *cand) int {
 		switch {
 		case a.want != b.want:
 			return cmp.Compare(a.want, b.want)
-		case j.before(&a, &b):
+		case j.before(a, b):
 			return -1
 		default:
 			return 1
 		}
 	})
-	for i := range j.cands {
-		c := &j.cands[i]
+	for _, c := range j.cands {
 		if len(c.out) > 0 {
 			j.exclusions()[c.Deployment] = c.out
 			continue

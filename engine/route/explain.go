@@ -214,8 +214,12 @@ func unknownWords(r Reason, t func(int) string) string {
 		return "no node is called " + t(0)
 	case "absent_there":
 		return t(0) + " does not have the model, " + t(1) + " does"
-	case "app_limit":
-		return "the app " + t(0) + " has " + t(1) + " requests under way, its limit"
+	case RefuseAppLimit:
+		return "the app " + t(0) + " may have " + t(1) + " requests under way, and has"
+	case RefuseBackPressure:
+		return "the runtime of " + t(0) + " takes no more into its own queue"
+	case RefuseRetries:
+		return "it failed before its answer began, and " + t(0) + " retries are all there are"
 	default:
 		return r.Code
 	}

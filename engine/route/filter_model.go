@@ -17,7 +17,8 @@ func (j *judge) checkModel(c *cand) {
 	if d.Unhealthy != "" {
 		c.exclude(fleet.CodeUnhealthy, true, d.ID.Model, d.Unhealthy)
 	}
-	if role := roleCapability(n.Role); d.Can(role).Support == fleet.No {
+	wrongRole := d.Can(roleCapability(n.Role)).Support == fleet.No
+	if wrongRole {
 		c.exclude(fleet.CodeRole, false, d.ID.Model, string(n.Role))
 	}
 	if j.localOnly() && d.ID.Node != j.q.Origin {
@@ -27,6 +28,9 @@ func (j *judge) checkModel(c *cand) {
 		checkAlias(c, a)
 	}
 	for _, name := range j.missing(d) {
+		if wrongRole {
+			break // what an embedding model lacks for chat goes without saying
+		}
 		claim := d.Can(name)
 		c.exclude(fleet.CodeCapability, false, d.ID.Model, string(name), claim.Support.String(), claim.Source.String())
 	}
@@ -82,12 +86,32 @@ func checkAlias(c *cand, a *Alias) {
 // missing lists the capabilities the request needs and the deployment is not
 // known to have. A role that is not known is one of them; one known to be
 // wrong has its own code.
-func (j *judge) missing(d *fleet.Deployment) []fleet.Capability {
-	n := &j.q.Needs
-	var out []fleet.Capability
-	need := func(needed bool, name fleet.Capability) {
-		if needed && d.Can(name).Support != fleet.Yes {
+func (j *judge) missing(d *fleet.Deployment) (out []fleet.Capability) {
+	j.demands(d, func(name fleet.Capability) bool {
+		if d.Can(name).Support != fleet.Yes {
 			out = append(out, name)
+		}
+		return true
+	})
+	return out
+}
+
+// lacks reports whether any is missing.
+func (j *judge) lacks(d *fleet.Deployment) (lacks bool) {
+	j.demands(d, func(name fleet.Capability) bool {
+		lacks = d.Can(name).Support != fleet.Yes
+		return !lacks
+	})
+	return lacks
+}
+
+// demands yields the capabilities the request needs of a deployment.
+func (j *judge) demands(d *fleet.Deployment, yield func(fleet.Capability) bool) {
+	n := &j.q.Needs
+	more := true
+	need := func(needed bool, name fleet.Capability) {
+		if needed && more {
+			more = yield(name)
 		}
 	}
 	role := roleCapability(n.Role)
@@ -105,7 +129,6 @@ func (j *judge) missing(d *fleet.Deployment) []fleet.Capability {
 	need(n.Insert, fleet.CapInsert)
 	need(n.Continuation, fleet.CapContinuation)
 	need(n.Streaming && n.Role == RoleChat, fleet.CapStreaming)
-	return out
 }
 
 // checkDeadline refuses before loading what cannot begin in time: the client's

@@ -169,8 +169,7 @@ func (j *judge) bindToIssuer() {
 	if tag == "" || len(j.p.ToolKey) == 0 {
 		return
 	}
-	for i := range j.cands {
-		c := &j.cands[i]
+	for _, c := range j.cands {
 		c.tag = IdentityTag(j.p.ToolKey, c.dep.Identity())
 		j.bound = j.bound || c.tag == tag
 	}

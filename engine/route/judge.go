@@ -18,7 +18,7 @@ type judge struct {
 	alias *Alias // the request's name is one, else nil
 	wants []want
 	nodes []nodeView
-	cands []cand
+	cands []*cand
 	d     *Decision
 
 	// median is the fleet's median memory bandwidth, GB/s; 0 = none is known.
@@ -36,6 +36,9 @@ type nodeView struct {
 	pools   []poolView
 	victims []victim // idle and unpinned, least recently used first; see victimsOf
 	looked  bool     // victims are filled in
+	asked   []bool   // which of its deployments are wanted
+	depth   int      // all that runs or waits on it, once summed
+	summed  bool
 }
 
 // cand is one deployment of a wanted model, judged.
@@ -84,15 +87,15 @@ func (j *judge) look() {
 	for i := range j.nodes {
 		j.lookAtNode(&j.nodes[i])
 	}
-	slices.SortFunc(j.cands, func(a, b cand) int {
+	slices.SortFunc(j.cands, func(a, b *cand) int {
 		if a.want != b.want {
 			return a.want - b.want
 		}
 		return a.Deployment.Compare(b.Deployment)
 	})
 	j.bindToIssuer()
-	for i := range j.cands {
-		j.judge(&j.cands[i])
+	for _, c := range j.cands {
+		j.judge(c)
 	}
 	j.absences()
 	j.countOthers()
@@ -102,15 +105,17 @@ func (j *judge) look() {
 func (j *judge) lookAtNode(n *nodeView) {
 	j.checkNode(n)
 	n.pools = poolViews(n.Node)
+	n.asked = make([]bool, len(n.Deployments))
 	for k := range n.Deployments {
 		d := &n.Deployments[k]
 		i := j.wantOf(d)
 		if i < 0 {
 			continue
 		}
+		n.asked[k] = true
 		lane := j.v.Lanes[d.ID]
 		j.wants[i].known = true
-		j.cands = append(j.cands, cand{
+		j.cands = append(j.cands, &cand{
 			Candidate: Candidate{Deployment: d.ID, Depth: lane.Depth()},
 			want:      i, node: n, dep: d, lane: lane, state: stateOf(d, lane),
 		})
@@ -161,11 +166,11 @@ func (j *judge) judge(c *cand) {
 	j.score(c)
 }
 
-// absences says for each wanted model which nodes do not have it at all.
+// absences says for each wanted model that is somewhere which nodes do not have it.
 func (j *judge) absences() {
 	for i := range j.wants {
 		w := &j.wants[i]
-		if w.only != (fleet.DeploymentID{}) {
+		if !w.known || w.only != (fleet.DeploymentID{}) {
 			continue
 		}
 		for k := range j.nodes {
@@ -182,12 +187,7 @@ func (j *judge) absences() {
 const anyRuntime = "-"
 
 func (j *judge) has(want int, n *nodeView) bool {
-	for i := range j.cands {
-		if j.cands[i].want == want && j.cands[i].node == n {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(j.cands, func(c *cand) bool { return c.want == want && c.node == n })
 }
 
 func (j *judge) exclusions() map[fleet.DeploymentID][]Exclusion {

@@ -271,9 +271,9 @@ func (j *judge) findRoom(c *cand, shares []share) {
 	if short.none() {
 		return
 	}
-	evict, ok := j.chooseVictims(c, shares, short) // 4
-	if !ok {
-		j.excludeMemory(c, shares, &short, limit, count)
+	evict, missing := j.chooseVictims(c, shares, short) // 4
+	if !missing.none() {
+		j.excludeMemory(c, shares, &missing, limit, count)
 		return
 	}
 	c.mem.evict = evict
@@ -314,10 +314,10 @@ func (j *judge) maxLoaded(c *cand) (limit, count int) {
 }
 
 // chooseVictims takes victims in order while something is missing that they
-// can give, then puts back those that turned out not to be needed.
-func (j *judge) chooseVictims(c *cand, shares []share, short shortage) ([]fleet.DeploymentID, bool) {
+// can give, then puts back those that turned out not to be needed. What is
+// missing still, when all that could help have gone, is returned.
+func (j *judge) chooseVictims(c *cand, shares []share, missing shortage) ([]fleet.DeploymentID, shortage) {
 	var taken []*fleet.Deployment
-	missing := shortage{slices.Clone(short.bytes), short.places}
 	for _, v := range j.victimsOf(c.node) {
 		if missing.none() {
 			break
@@ -329,7 +329,7 @@ func (j *judge) chooseVictims(c *cand, shares []share, short shortage) ([]fleet.
 		taken = append(taken, v.dep)
 	}
 	if !missing.none() {
-		return nil, false
+		return nil, missing
 	}
 	for i := 0; i < len(taken); {
 		take(c, taken[i], shares, &missing, -1)
@@ -344,7 +344,7 @@ func (j *judge) chooseVictims(c *cand, shares []share, short shortage) ([]fleet.
 	for i, d := range taken {
 		ids[i] = d.ID
 	}
-	return ids, true
+	return ids, shortage{}
 }
 
 // gives reports whether a victim's leaving helps with anything missing.

@@ -16,7 +16,7 @@ func (j *judge) countOthers() {
 		evictable := int64(-1)
 		for k := range n.Deployments {
 			d := &n.Deployments[k]
-			if j.wantOf(d) >= 0 {
+			if n.asked[k] {
 				continue
 			}
 			out := node
@@ -44,7 +44,7 @@ func (j *judge) checkOther(n *nodeView, d *fleet.Deployment, out *[len(counted)]
 	out[idxUnhealthy] = d.Unhealthy != ""
 	out[idxRole] = d.Can(roleCapability(q.Role)).Support == fleet.No
 	out[idxLocality] = j.localOnly() && d.ID.Node != j.q.Origin
-	out[idxCapability] = len(j.missing(d)) > 0
+	out[idxCapability] = j.lacks(d)
 	out[idxRemoteImage] = q.RemoteImage && !j.p.RemoteImages
 	if most := settable(d); most > 0 && !q.Truncates {
 		out[idxContext] = q.Tokens.Input+q.Tokens.Output > most

@@ -25,6 +25,9 @@ func (j *judge) plan(c *cand) (p Plan, limited string) {
 	if c.mem.load {
 		p.Need = c.mem.need
 	}
+	if p.Reload {
+		p.Slots = 1 // it cannot be loaded again under a running answer
+	}
 	p.FirstContent = j.firstContent(c, output)
 	p.Idle = min(p.Idle, p.Total)
 	return p, note

@@ -19,10 +19,16 @@ const (
 	RefuseDeadline     = "deadline_too_short"
 	RefuseUnavailable  = "model_unavailable"
 	RefuseHeldOut      = "no_capacity"
-	RefuseAppLimit     = "too_many_requests"
 	// RefuseAskPull is the refuse code of a request that waits for its owner's
 	// leave to pull the model.
 	RefuseAskPull = "waiting_for_approval"
+
+	// The dispatcher's own refusals.
+	RefuseAppLimit     = "app_limit"
+	RefuseBackPressure = "back_pressure"
+	RefuseRetries      = "retries_exhausted"
+	RefuseUnused       = "grant_unused"
+	RefuseStopping     = "shutting_down"
 )
 
 // giveUp ends what neither a place nor waiting can serve: pull, ask, refuse.
@@ -62,7 +68,7 @@ func (j *judge) wrongNode() bool {
 	for i := range j.nodes {
 		n := &j.nodes[i]
 		all = append(all, n.Name)
-		has := slices.ContainsFunc(j.cands, func(c cand) bool { return c.node == n })
+		has := slices.ContainsFunc(j.cands, func(c *cand) bool { return c.node == n })
 		if n.isCalled(name) && has {
 			return false
 		}
@@ -165,8 +171,7 @@ func pullable(name string) bool {
 func (j *judge) refusal() (status int, code string) {
 	var nearest *cand
 	least := 0
-	for i := range j.cands {
-		c := &j.cands[i]
+	for _, c := range j.cands {
 		n := 0
 		for _, x := range c.out {
 			if !x.Hold {

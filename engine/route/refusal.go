@@ -14,6 +14,7 @@ import (
 
 // When a client should come back.
 const (
+	retryBusy    = 2 * time.Second  // a place may be free in a moment
 	retryHeldOut = 5 * time.Second  // after the holding list: something may have passed
 	retryAsk     = 30 * time.Second // a person has to answer
 )
@@ -32,9 +33,10 @@ type RefusalDetails struct {
 func RefusalProblem(d *Decision, q *Query, held bool) *dialect.Problem {
 	p := &dialect.Problem{Status: d.Status, Code: d.RefuseCode, Details: d.refusalDetails()}
 	switch {
+	case d.byDispatcher(p, q):
 	case held || d.Verdict == Hold:
 		d.heldOut(p, q)
-	case d.RefuseCode == RefuseUnknownModel, d.RefuseCode == RefuseUnknownNode, d.RefuseCode == RefuseAskPull, d.RefuseCode == RefuseAppLimit:
+	case d.RefuseCode == RefuseUnknownModel, d.RefuseCode == RefuseUnknownNode, d.RefuseCode == RefuseAskPull:
 		d.byReason(p, q)
 	case d.Decisive != nil:
 		d.byExclusion(p, q)
@@ -66,7 +68,7 @@ func (d *Decision) heldOut(p *dialect.Problem, q *Query) {
 		return
 	}
 	x, ok := d.nearestHold()
-	if !ok {
+	if !ok || d.Verdict == Serve { // it had a place, and the node refused it until the time was up
 		p.Message = fmt.Sprintf("no machine could serve %s in time.", q.Model)
 		p.Remedy = "Try again in a moment."
 		return
@@ -150,10 +152,6 @@ func (d *Decision) byReason(p *dialect.Problem, q *Query) {
 		p.RetryAfter = retryAsk
 		p.Message = fmt.Sprintf("model '%s' is not installed: waiting for approval to fetch it.", q.Model)
 		p.Remedy = "Allow it in the tray menu or the admin window, or ask for an installed model."
-	case "app_limit":
-		p.Message = sentence(RenderReason(r))
-		p.Remedy = "Wait for one to end, or raise clients.max_in_flight."
-		p.RetryAfter, p.Retry = d.RetryAfter, yes()
 	case "unknown_node":
 		p.Param = "X-Fleet-Node"
 		p.Message = fmt.Sprintf("no node of the fleet is called %s.", t(0))
@@ -216,14 +214,36 @@ func (d *Decision) refusalDetails() any {
 	return out
 }
 
-// AppLimit is the decision on a request of an app that has its limit of
-// requests under way.
-func AppLimit(p *Policy, q *Query, running int) *Decision {
-	return &Decision{
-		Verdict: Refuse, Status: 429, RefuseCode: RefuseAppLimit, ConfigHash: p.Hash, RetryAfter: p.RetryAfter,
-		Candidates: []Candidate{},
-		Reasons:    []Reason{{Code: "app_limit", Operands: []any{q.Needs.App, running}}},
+// byDispatcher: the request had or could have had a place, and the dispatcher
+// ended it. ok is false for other codes.
+func (d *Decision) byDispatcher(p *dialect.Problem, q *Query) (ok bool) {
+	p.Retry = yes()
+	switch d.RefuseCode {
+	case RefuseAppLimit:
+		p.Message = fmt.Sprintf("the app %s has as many requests under way as it may.", q.Needs.App)
+		p.Remedy = "Wait for one to end, or raise clients.max_in_flight."
+		p.RetryAfter = retryBusy
+	case RefuseBackPressure:
+		p.Message = fmt.Sprintf("the runtime that serves %s is full: its own queue takes no more.", q.Model)
+		p.Remedy = "Try again in a moment."
+		p.RetryAfter = retryBusy
+	case RefuseRetries:
+		p.Retry = no()
+		p.Message = fmt.Sprintf("%s failed wherever it was tried.", q.Model)
+		p.Remedy = "See the failed attempts in the decision record."
+	case RefuseUnused:
+		p.Message = "a place was granted twice and not used in time."
+		p.Remedy = "Try again; if it happens often, this machine is overloaded."
+		p.RetryAfter = retryBusy
+	case RefuseStopping:
+		p.Message = "this machine is shutting its service down."
+		p.Remedy = "Try again in a moment."
+		p.RetryAfter = retryHeldOut
+	default:
+		p.Retry = nil
+		return false
 	}
+	return true
 }
 
 // sentence gives a clause a capital and a full stop.
