@@ -1,4 +1,426 @@
 // Package engine is the product without a screen: it assembles store,
 // evidence, fleet registry, dispatcher, agent and gateway from one Config and
 // runs them until its context ends.
+//
+// The engine owns the parts and the settings in force; every part owns its own
+// state. New builds and opens (store, sockets), Run starts the loops and
+// returns when all of them have ended.
 package engine
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"golang.org/x/sync/errgroup"
+
+	"bellwether/engine/admin"
+	"bellwether/engine/agent"
+	"bellwether/engine/dialect"
+	"bellwether/engine/event"
+	"bellwether/engine/evidence"
+	"bellwether/engine/fleet"
+	"bellwether/engine/gateway"
+	"bellwether/engine/queue"
+	"bellwether/engine/route"
+	"bellwether/engine/runtime"
+	"bellwether/engine/store"
+	"bellwether/platform/desktop"
+)
+
+// Options are what an Engine is made from.
+type Options struct {
+	Config  *Config
+	Folders desktop.Folders
+	Version string
+	Log     *slog.Logger
+}
+
+// Engine is the assembled product.
+type Engine struct {
+	opts    Options
+	config  *Config
+	log     *slog.Logger
+	started time.Time
+
+	lock     *desktop.InstanceLock
+	store    *store.Store
+	evidence *evidence.Ledger
+	registry *fleet.Registry
+	queue    *queue.Dispatcher
+	events   *event.Hub[queue.Event]
+	agent    *agent.Agent
+	gateway  *gateway.Gateway
+	node     *localNode
+
+	nodeID    string
+	token     string
+	policy    atomic.Pointer[route.Policy]
+	listeners []net.Listener
+	address   string // what apps point at
+	moved     bool   // the wanted port was taken at first start
+}
+
+// New builds the engine and opens what it needs: the data folder's lock, the
+// store and the sockets. Another engine on the folder is a *desktop.HeldError,
+// a taken port a *PortTakenError. On an error nothing stays open.
+func New(o Options) (e *Engine, err error) {
+	e = &Engine{opts: o, config: o.Config, log: o.Log, started: time.Now()}
+	defer func() {
+		if err != nil {
+			e.close()
+		}
+	}()
+	if err := o.Folders.Create(); err != nil {
+		return e, fmt.Errorf("make the data folder: %w", err)
+	}
+	if e.lock, err = desktop.LockInstance(o.Folders.Data); err != nil {
+		return e, err
+	}
+	limits := store.Options{Log: o.Log, MaxAge: time.Duration(o.Config.Store.RetentionDays * 24 * float64(time.Hour)), MaxBytes: int64(o.Config.Store.MaxMB * (1 << 20))}
+	if e.store, err = store.Open(filepath.Join(o.Folders.Data, "bellwether.db"), limits); err != nil {
+		return e, fmt.Errorf("open the store: %w", err)
+	}
+	secret, err := e.identity()
+	if err != nil {
+		return e, err
+	}
+	if err := e.listen(); err != nil {
+		return e, err
+	}
+	return e, e.assemble(secret)
+}
+
+// identity reads or makes what names this node: a secret that signs our
+// tool-call ids, and the node's id derived from it.
+func (e *Engine) identity() ([]byte, error) {
+	path := filepath.Join(e.opts.Folders.Data, "node.key")
+	secret, err := desktop.ReadPrivate(path)
+	if errors.Is(err, os.ErrNotExist) {
+		secret = make([]byte, 32)
+		_, _ = rand.Read(secret)
+		err = desktop.WritePrivate(path, secret)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the node's key: %w", err)
+	}
+	if len(secret) != 32 {
+		return nil, fmt.Errorf("%s is damaged: delete it, and this machine becomes a new node", filepath.Base(path))
+	}
+	sum := sha256.Sum256(append([]byte("bellwether node "), secret...))
+	e.nodeID = hex.EncodeToString(sum[:8])
+	var token [24]byte
+	_, _ = rand.Read(token[:])
+	e.token = hex.EncodeToString(token[:])
+	return secret, nil
+}
+
+// portSetting remembers the port taken when the usual one was not free.
+const portSetting = "listen.port"
+
+// listen opens the app endpoint. Only the very first start with the default
+// address may move to another port; it is remembered, and from then on a taken
+// port is an error that says so.
+func (e *Engine) listen() error {
+	host, port, err := splitListen(e.config.Listen)
+	if err != nil {
+		return err
+	}
+	if e.config.Source("listen") == "default" {
+		saved, known, _ := e.store.Setting(portSetting)
+		if n, err := strconv.Atoi(saved); known && err == nil {
+			port = n
+			e.listeners, err = listenOn(host, port)
+			if err != nil {
+				return err
+			}
+		} else if e.listeners, e.moved, err = firstFree(host, port); err != nil {
+			return err
+		}
+	} else if e.listeners, err = listenOn(host, port); err != nil {
+		return err
+	}
+	actual := e.listeners[0].Addr().(*net.TCPAddr).Port
+	if err := e.store.SetSetting(portSetting, strconv.Itoa(actual)); err != nil && e.moved {
+		e.log.Warn("the port could not be remembered", "err", err)
+	}
+	if ip := net.ParseIP(host); host == "" || ip != nil && (ip.IsUnspecified() || ip.IsLoopback()) {
+		host = "localhost"
+	}
+	e.address = "http://" + net.JoinHostPort(host, strconv.Itoa(actual))
+	return nil
+}
+
+func splitListen(s string) (host string, port int, err error) {
+	host, p, err := net.SplitHostPort(s)
+	if err == nil {
+		port, err = strconv.Atoi(p)
+	}
+	if err != nil {
+		return "", 0, fmt.Errorf("listen: %q is no address like localhost:11435", s)
+	}
+	return host, port, nil
+}
+
+// assemble makes the parts and ties them together. Data flows one way: agent
+// -> registry -> dispatcher -> gateway; what flows back are messages.
+func (e *Engine) assemble(secret []byte) error {
+	c := e.config
+	e.setPolicy(c, secret)
+	e.evidence = evidence.NewLedger()
+	if saved, err := e.store.LoadEvidence(); err != nil {
+		e.log.Warn("what was measured before could not be read; it is learned anew", "err", err)
+	} else if err := e.evidence.Import(saved); saved != nil && err != nil {
+		e.log.Warn("what was measured before could not be read; it is learned anew", "err", err)
+	}
+	e.registry = fleet.NewRegistry(e.nodeID, c.Heartbeat.Late, c.Heartbeat.Offline)
+	e.registry.Expect([]string{e.nodeID}, c.Routing.Settle, time.Now())
+	e.events = event.NewHub[queue.Event](1024)
+	e.queue = queue.New(queue.Config{
+		Policy: e.policy.Load, Fleet: e.registry.Snapshot, Book: e.evidence.Book, Log: e.log, Events: e.events, Pull: e.autoPull,
+	})
+	a, err := agent.New(e.agentConfig())
+	if err != nil {
+		return fmt.Errorf("make the agent: %w", err)
+	}
+	e.agent = a
+	e.node = &localNode{id: e.nodeID, agent: a, extra: e.findings}
+	e.gateway = gateway.New(e.gatewayConfig(secret))
+	return nil
+}
+
+func (e *Engine) setPolicy(c *Config, secret []byte) {
+	p := c.Policy()
+	p.ToolKey = secret
+	e.policy.Store(p)
+}
+
+func (e *Engine) agentConfig() agent.Config {
+	c := e.config
+	declared := map[string]bool{}
+	for _, t := range c.Targets() {
+		declared[t.URL] = true
+	}
+	return agent.Config{
+		Node: e.nodeID, Name: c.Node.Name, Settings: c.AgentSettings(),
+		Connect: func(ctx context.Context, t runtime.Target) (runtime.Adapter, error) {
+			a, _, err := runtime.Open(ctx, t)
+			return a, err
+		},
+		Discover: e.discover,
+		Declare:  func(d *fleet.Deployment) { route.Declare(e.policy.Load(), d) },
+		Report: func(h fleet.Heartbeat) {
+			e.registry.Report(h, time.Now())
+			e.queue.FleetChanged()
+		},
+		Release: e.queue.Released,
+		Persist: e.store, Log: e.log,
+	}
+}
+
+// discover looks for runtimes nobody declared. A machine whose owner declared
+// some gets those only: they know what should be used.
+func (e *Engine) discover(ctx context.Context) []runtime.Target {
+	if len(e.config.Runtimes) > 0 {
+		return nil
+	}
+	var targets []runtime.Target
+	for _, f := range runtime.Discover(ctx, nil) {
+		if f.Kind == runtime.KindOllama || f.Kind == runtime.KindLlamaServer {
+			targets = append(targets, f.Target())
+		}
+	}
+	return targets
+}
+
+func (e *Engine) gatewayConfig(secret []byte) gateway.Config {
+	c := e.config
+	reg := prometheus.NewRegistry()
+	reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return gateway.Config{
+		NodeID: e.nodeID, NodeName: c.Node.Name, Version: e.opts.Version,
+		Dispatcher: e.queue, Nodes: e.node, Models: clientModels{e.node},
+		Policy: e.policy.Load, Fleet: e.registry.Snapshot,
+		Read: func(r *dialect.Request, m route.Meta) route.Requirements {
+			m.Book = e.evidence.Book()
+			return route.Read(r, m)
+		},
+		Record: e.store.Record, Learn: e.learn, ToolKey: secret,
+		Keys:         c.gatewayKeys,
+		AllowedHosts: c.Security.AllowedHosts, AllowedOrigins: append(gateway.DefaultOrigins(), c.Security.AllowedOrigins...),
+		CIDR: c.Security.CIDR, MaxBody: int64(c.Security.MaxBodyMB * (1 << 20)),
+		ResponseModel: c.ResponseModelField,
+		Admin: admin.New(admin.Config{
+			Token: e.token, Status: e.Status, Store: e.store, Snapshot: e.Snapshot, Explain: e.explain,
+			Settings: e.settings, Node: ownerNode{e.node}, Log: e.log,
+		}),
+		AdminToken: e.token, Metrics: reg, Log: e.log,
+	}
+}
+
+// learn passes what a finished attempt showed to the evidence.
+func (e *Engine) learn(c fleet.Completed, d *fleet.Deployment) {
+	e.evidence.Observe(evidence.Sample{
+		Deployment: d, Task: c.Task, Validated: c.Validated, Truncated: c.Truncated,
+		Took: c.Took, TTFT: c.TTFT, Load: c.Load, Estimate: c.Estimate,
+		Input: c.Input, Output: c.Output, Reasoning: c.Reasoning, Cached: c.Cached, Prefill: c.Prefill, Decode: c.Decode,
+	})
+	if c.Load > 0 {
+		e.evidence.ObserveLoad(d, c.Load)
+	}
+}
+
+// autoPull fetches a model that requests wait for (auto_pull: on). The agent
+// reports the model when it is there, which wakes whoever waits.
+func (e *Engine) autoPull(model string) {
+	go func() {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
+		defer cancel()
+		e.log.Info("pulling a model that requests wait for", "model", model)
+		if err := (ownerNode{e.node}).Pull(ctx, model, func(admin.Progress) {}); err != nil {
+			e.log.Warn("the pull failed", "model", model, "err", err)
+		}
+	}()
+}
+
+// Address is the base URL apps point at.
+func (e *Engine) Address() string { return e.address }
+
+// Run serves until ctx ends, then stops in order: no new requests, running
+// ones get ten seconds, the records are written, the evidence is kept.
+func (e *Engine) Run(ctx context.Context) error {
+	defer e.close()
+	work, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	var group errgroup.Group
+	group.Go(func() error { return e.store.Run(work) })
+	group.Go(func() error { return e.queue.Run(work) })
+	group.Go(func() error { return e.agent.Run(work) })
+	group.Go(func() error { return e.tick(work) })
+	servers, failed := e.serve(&group)
+	state := State{Address: e.address, Admin: e.adminAddress(), Token: e.token, PID: os.Getpid(), Version: e.opts.Version, Started: e.started}
+	if err := state.write(e.opts.Folders); err != nil {
+		e.log.Warn("commands will not find this engine: its state could not be written", "err", err)
+	}
+	defer func() { _ = desktop.RemovePrivate(statePath(e.opts.Folders)) }()
+	e.log.Info("serving", "address", e.address, "node", e.config.Node.Name, "version", e.opts.Version)
+
+	var err error
+	select {
+	case <-ctx.Done():
+	case err = <-failed:
+	}
+	e.stopServing(servers)
+	e.keep()
+	stop()
+	return errors.Join(err, group.Wait())
+}
+
+// serve answers on every listener; failed gets the first that breaks.
+func (e *Engine) serve(group *errgroup.Group) (servers []*http.Server, failed chan error) {
+	failed = make(chan error, len(e.listeners)) // so that none waits for a reader
+	for _, l := range e.listeners {
+		s := &http.Server{
+			Handler: e.gateway, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
+			ErrorLog: slog.NewLogLogger(e.log.Handler(), slog.LevelDebug),
+		}
+		servers = append(servers, s)
+		group.Go(func() error {
+			if err := s.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+				failed <- fmt.Errorf("serve apps: %w", err)
+			}
+			return nil
+		})
+	}
+	return servers, failed
+}
+
+// stopPatience is how long running requests may go on after a stop.
+const stopPatience = 10 * time.Second
+
+func (e *Engine) stopServing(servers []*http.Server) {
+	e.agent.Drain()
+	ctx, cancel := context.WithTimeout(context.Background(), stopPatience)
+	defer cancel()
+	var group errgroup.Group
+	for _, s := range servers {
+		group.Go(func() error {
+			if err := s.Shutdown(ctx); err != nil {
+				return s.Close()
+			}
+			return nil
+		})
+	}
+	_ = group.Wait()
+}
+
+// tick judges liveness once a second and keeps the evidence once a minute.
+func (e *Engine) tick(ctx context.Context) error {
+	second := time.NewTicker(time.Second)
+	defer second.Stop()
+	changed := e.registry.Changed()
+	for n := 1; ; n++ {
+		select {
+		case <-ctx.Done():
+			return nil
+		case now := <-second.C:
+			e.registry.Tick(now)
+			if n%60 == 0 {
+				e.keep()
+			}
+		case <-changed:
+			e.queue.FleetChanged()
+		}
+	}
+}
+
+// keep saves what must outlive the process: evidence, and the fleet's state
+// for explain without a running engine.
+func (e *Engine) keep() {
+	if err := e.store.SaveEvidence(e.evidence.Export()); err != nil {
+		e.log.Warn("what was measured could not be kept", "err", err)
+	}
+	if text := e.Snapshot(); text != "" {
+		if err := desktop.WritePrivate(SnapshotPath(e.opts.Folders), []byte(text)); err != nil {
+			e.log.Warn("the fleet's state could not be kept", "err", err)
+		}
+	}
+}
+
+// adminAddress is where commands of this machine dial: loopback, also when
+// the endpoint listens on every address.
+func (e *Engine) adminAddress() string {
+	a := e.listeners[0].Addr().(*net.TCPAddr)
+	host := a.IP.String()
+	if a.IP.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	return "http://" + net.JoinHostPort(host, strconv.Itoa(a.Port))
+}
+
+func (e *Engine) close() {
+	for _, l := range e.listeners {
+		_ = l.Close()
+	}
+	if e.store != nil {
+		if err := e.store.Close(); err != nil {
+			e.log.Warn("the store did not close cleanly", "err", err)
+		}
+	}
+	if e.lock != nil {
+		_ = e.lock.Unlock()
+	}
+}

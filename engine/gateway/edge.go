@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"crypto/subtle"
 	"net"
 	"net/http"
 	"net/netip"
@@ -37,6 +36,7 @@ func (c caller) app() string {
 type edge struct {
 	hosts   map[string]bool
 	origins []originPattern
+	nets    []netip.Prefix // empty = any
 	keys    func() []Key
 }
 
@@ -48,6 +48,11 @@ func newEdge(c Config) edge {
 	e.addHost(c.NodeName)
 	for _, h := range c.AllowedHosts {
 		e.addHost(h)
+	}
+	for _, s := range c.CIDR {
+		if p, err := netip.ParsePrefix(s); err == nil { // config checked them
+			e.nets = append(e.nets, p.Masked())
+		}
 	}
 	patterns := c.AllowedOrigins
 	if patterns == nil {
@@ -128,6 +133,10 @@ func (e *edge) admit(w http.ResponseWriter, r *http.Request, path string) (calle
 		return caller{}, p
 	}
 	c := caller{loopback: fromLoopback(r), key: e.keyOf(r)}
+	if !c.loopback && !e.fromListedNet(r) {
+		return c, &dialect.Problem{Status: http.StatusForbidden, Code: "address_not_allowed",
+			Message: "Requests from this address are not let in.", Remedy: "The machine's owner can add its network to security.cidr."}
+	}
 	if c.loopback || c.key != nil || r.Method == http.MethodOptions {
 		return c, nil
 	}
@@ -199,6 +208,24 @@ func fromLoopback(r *http.Request) bool {
 	return err == nil && ap.Addr().Unmap().IsLoopback()
 }
 
+// fromListedNet reports whether a request's connection comes from one of the
+// networks that may call.
+func (e *edge) fromListedNet(r *http.Request) bool {
+	if len(e.nets) == 0 {
+		return true
+	}
+	ap, err := netip.ParseAddrPort(r.RemoteAddr)
+	if err != nil {
+		return false
+	}
+	for _, n := range e.nets {
+		if n.Contains(ap.Addr().Unmap()) {
+			return true
+		}
+	}
+	return ap.Addr().IsLoopback() // a proxy of this machine; its key decides
+}
+
 func (e *edge) keyOf(r *http.Request) *Key {
 	secret := r.Header.Get("x-api-key")
 	if auth := r.Header.Get("Authorization"); len(auth) > 7 && strings.EqualFold(auth[:7], "bearer ") {
@@ -208,7 +235,7 @@ func (e *edge) keyOf(r *http.Request) *Key {
 		return nil
 	}
 	for _, k := range e.keys() {
-		if k.Secret != "" && subtle.ConstantTimeCompare([]byte(k.Secret), []byte(secret)) == 1 {
+		if k.Matches(secret) {
 			return &k
 		}
 	}

@@ -61,10 +61,10 @@ type PullLine struct {
 
 // Key is one API key. Its name is the app that requests by it count as.
 type Key struct {
-	Name   string
-	Secret string
-	Manage bool // may also pull, delete, copy, create
-	Batch  bool // its requests are of class batch
+	Name    string
+	Matches func(sent string) bool // in constant time
+	Manage  bool                   // may also pull, delete, copy, create
+	Batch   bool                   // its requests are of class batch
 }
 
 // Config is what a Gateway needs. All fields without a "may be" are required.
@@ -89,7 +89,10 @@ type Config struct {
 	Keys           func() []Key
 	AllowedHosts   []string // beyond loopback, own names and IP literals of this machine
 	AllowedOrigins []string // patterns; nil = the defaults of local apps
-	MaxBody        int64    // bytes of a request body, decompressed
+	// CIDR limits who may call from beyond loopback to these networks; empty =
+	// whoever has a key. It never replaces a key.
+	CIDR    []string
+	MaxBody int64 // bytes of a request body, decompressed
 	// AskPull is called when a pull waits for the owner's approval; may be nil.
 	AskPull func(model, app string)
 

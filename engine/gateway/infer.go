@@ -156,6 +156,10 @@ func (x *exchange) serve(ctx context.Context, g *fleet.Grant) (done bool) {
 			x.served = *d
 		}
 	}
+	if x.g.ResponseModel == "deployment" {
+		x.ident.Model = g.Deployment.Model
+		x.out.rename(func() dialect.Encoder { return dialect.NewEncoder(x.req, x.ident) })
+	}
 	x.attempt = attempt{began: time.Now()}
 	err := x.try(ctx, g)
 	var refusal *fleet.Refusal

@@ -62,6 +62,16 @@ func (a *responder) stop() {
 	}
 }
 
+// rename replaces the encoder, for a model name that is known only now; not
+// once the stream is open.
+func (a *responder) rename(encoder func() dialect.Encoder) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.enc != nil && !a.opened {
+		a.enc = encoder()
+	}
+}
+
 func (a *responder) keepAlive() {
 	a.mu.Lock()
 	defer a.mu.Unlock()

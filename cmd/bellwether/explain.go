@@ -1,0 +1,177 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"io"
+	"net/http"
+	"os"
+	"time"
+
+	"bellwether/engine"
+	"bellwether/engine/admin"
+	"bellwether/engine/dialect"
+	"bellwether/engine/route"
+)
+
+type explainCmd struct {
+	File     string `arg:"" optional:"" help:"The request's body as a file; - reads it from standard input."`
+	JSONL    string `name:"jsonl" help:"Explain many: one request body a line in, one JSON line out." type:"path" placeholder:"FILE"`
+	Live     bool   `help:"Ask the running engine instead of a saved state."`
+	Snapshot string `help:"The saved state (status --snapshot); default: the last one the engine left." type:"path" placeholder:"FILE"`
+	Protocol string `help:"How the body is to be read." enum:"openai-chat,openai-completions,openai-responses,openai-embeddings,anthropic-messages,ollama-chat,ollama-generate,ollama-embed,auto" default:"auto"`
+	Session  string `help:"As if the header X-Fleet-Session named this session."`
+	App      string `help:"As if the header X-Fleet-App named this app."`
+}
+
+func (c *explainCmd) Run(e *environ) error {
+	if (c.File == "") == (c.JSONL == "") {
+		return coded(exitUsage, "explain takes one request's FILE (or -), or --jsonl FILE")
+	}
+	judge, err := c.judge(e)
+	if err != nil {
+		return err
+	}
+	if c.JSONL != "" {
+		return c.lines(e, judge)
+	}
+	body, err := readInput(e, c.File)
+	if err != nil {
+		return err
+	}
+	x, err := judge(body)
+	if err != nil {
+		return err
+	}
+	if e.cli.JSON {
+		err = e.json(x)
+	} else {
+		e.printf("%s", x.Text)
+		if x.Problem != "" {
+			e.printf("%s\n", x.Problem)
+		}
+	}
+	if err == nil && x.Verdict == route.Refuse {
+		return coded(exitRefused, "")
+	}
+	return err
+}
+
+// judge returns the function that judges one body, live or offline.
+func (c *explainCmd) judge(e *environ) (func([]byte) (*admin.Explained, error), error) {
+	if c.Live {
+		client, err := e.engine()
+		if err != nil {
+			return nil, err
+		}
+		return func(body []byte) (*admin.Explained, error) { return c.live(client, body) }, nil
+	}
+	path := c.Snapshot
+	if path == "" {
+		folders, err := e.folders()
+		if err != nil {
+			return nil, err
+		}
+		path = engine.SnapshotPath(folders)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, coded(exitFailed, "no saved state can be read: %w. Save one with bellwether status --snapshot FILE, or ask the running engine with --live", err)
+	}
+	saved, err := route.ReadScenario(string(text))
+	if err != nil {
+		return nil, coded(exitFailed, "%s: %w", path, err)
+	}
+	if len(saved.Steps) == 0 {
+		return nil, coded(exitFailed, "%s holds no state of a fleet", path)
+	}
+	step := &saved.Steps[0]
+	return func(body []byte) (*admin.Explained, error) {
+		header := http.Header{}
+		c.headers(header.Set)
+		x, p := engine.Explain(step.View, step.Policy, "", dialect.Protocol(c.protocol(body)), body, header)
+		if p != nil {
+			return nil, coded(exitRefused, "%s", p.Text())
+		}
+		return x, nil
+	}, nil
+}
+
+func (c *explainCmd) headers(set func(name, value string)) {
+	if c.Session != "" {
+		set("X-Fleet-Session", c.Session)
+	}
+	if c.App != "" {
+		set("X-Fleet-App", c.App)
+	}
+}
+
+func (c *explainCmd) live(client *client, body []byte) (*admin.Explained, error) {
+	var x admin.Explained
+	err := client.call("POST", "/admin/explain/"+c.protocol(body), body, &x, c.headers)
+	return &x, err
+}
+
+func (c *explainCmd) lines(e *environ, judge func([]byte) (*admin.Explained, error)) error {
+	f, err := os.Open(c.JSONL)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	in := bufio.NewReaderSize(f, 1<<16)
+	for {
+		line, err := in.ReadBytes('\n')
+		if line = bytes.TrimSpace(line); len(line) > 0 {
+			began := time.Now()
+			x, judgeErr := judge(line)
+			out := map[string]any{"micros": float64(time.Since(began).Nanoseconds()) / 1000}
+			if judgeErr != nil {
+				out["error"] = judgeErr.Error()
+			} else {
+				out = map[string]any{"requirements": x.Requirements, "micros": x.Micros, "verdict": x.Verdict, "chosen": x.Chosen, "record": x.Record}
+			}
+			if err := e.jsonLine(out); err != nil {
+				return err
+			}
+		}
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// protocol tells by a body's own members which protocol it is of, unless said.
+func (c *explainCmd) protocol(body []byte) string {
+	if c.Protocol != "auto" {
+		return c.Protocol
+	}
+	has := map[string]bool{}
+	for m := range dialect.Members(body) {
+		has[m.Name] = true
+	}
+	switch {
+	case has["messages"] && (has["options"] || has["keep_alive"] || has["format"]):
+		return string(dialect.OllamaChat)
+	case has["messages"]:
+		return string(dialect.OpenAIChat)
+	case has["input"] && (has["instructions"] || has["tools"] || has["stream"] || has["reasoning"] || has["store"]):
+		return string(dialect.OpenAIResponses)
+	case has["input"]:
+		return string(dialect.OpenAIEmbeddings)
+	case has["prompt"] && has["max_tokens"]:
+		return string(dialect.OpenAICompletion)
+	case has["prompt"]:
+		return string(dialect.OllamaGenerate)
+	}
+	return string(dialect.OpenAIChat)
+}
+
+func readInput(e *environ, file string) ([]byte, error) {
+	if file == "-" {
+		return io.ReadAll(e.in)
+	}
+	return os.ReadFile(file)
+}

@@ -1,0 +1,129 @@
+// Command bellwether is the whole product in one program: `serve` runs the
+// engine without a screen, the other subcommands talk to a running one.
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/alecthomas/kong"
+	kongcompletion "github.com/jotaen/kong-completion"
+)
+
+// version is set by release builds: -ldflags "-X main.version=1.2.3".
+var version = "0.1.0-dev"
+
+// Exit codes of every command; they are part of the CLI's contract.
+const (
+	exitDone     = 0
+	exitFailed   = 1
+	exitUsage    = 2
+	exitNoEngine = 3
+	exitRefused  = 4
+	exitDegraded = 5
+)
+
+type cli struct {
+	DataDir string `help:"Folder of the engine's state." env:"FLEET_DATA_DIR" type:"path" placeholder:"DIR"`
+	JSON    bool   `help:"Print JSON for programs."`
+
+	Serve      serveCmd                  `cmd:"" help:"Run the engine without a screen."`
+	Status     statusCmd                 `cmd:"" help:"Show this machine, its runtimes, queues and memory."`
+	Explain    explainCmd                `cmd:"" help:"Say where a request would go, and why, without running it."`
+	Decisions  decisionsCmd              `cmd:"" help:"Show where requests went, and why."`
+	Models     modelsCmd                 `cmd:"" help:"List, pull, load, unload and delete models."`
+	Pause      pauseCmd                  `cmd:"" help:"Take no new work on this machine."`
+	Resume     resumeCmd                 `cmd:"" help:"Take work again."`
+	Config     configCmd                 `cmd:"" help:"Show and check the settings."`
+	Doctor     doctorCmd                 `cmd:"" help:"Check this machine and say what to mend."`
+	Completion kongcompletion.Completion `cmd:"" help:"Print the completion script of your shell."`
+	Version    versionCmd                `cmd:"" help:"Print the version."`
+}
+
+func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
+
+// run is main with its edges named, for tests. It returns the exit code.
+func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	var c cli
+	env := &environ{in: stdin, out: stdout, err: stderr, cli: &c}
+	exited := -1
+	parser, err := kong.New(&c, kong.Name("bellwether"),
+		kong.Description("One private model server out of the machines you have. Apps point at http://localhost:11435."),
+		kong.Writers(stdout, stderr), kong.UsageOnError(), kong.Bind(env), kong.Exit(func(code int) { exited = code; panic(exit{}) }))
+	if err != nil {
+		fmt.Fprintln(stderr, "bellwether:", err)
+		return exitFailed
+	}
+	kongcompletion.Register(parser)
+	if len(args) == 0 {
+		args = []string{"--help"}
+	}
+	return func() (code int) {
+		defer func() { // kong ends --help by Exit
+			switch r := recover(); r.(type) {
+			case nil:
+			case exit:
+				code = exited
+			default:
+				panic(r)
+			}
+		}()
+		ctx, err := parser.Parse(args)
+		if err != nil {
+			fmt.Fprintln(stderr, "bellwether:", err)
+			fmt.Fprintln(stderr, "Run bellwether --help for the commands.")
+			return exitUsage
+		}
+		return exitCode(ctx.Run(env), stderr)
+	}()
+}
+
+type exit struct{}
+
+// environ is what commands read from and print to.
+type environ struct {
+	in       io.Reader
+	out, err io.Writer
+	cli      *cli
+}
+
+func (e *environ) printf(format string, args ...any) { fmt.Fprintf(e.out, format, args...) }
+
+// codedError is an error with the exit code it means.
+type codedError struct {
+	code int
+	err  error
+}
+
+func (e *codedError) Error() string { return e.err.Error() }
+func (e *codedError) Unwrap() error { return e.err }
+
+func coded(code int, format string, args ...any) error {
+	return &codedError{code, fmt.Errorf(format, args...)}
+}
+
+func exitCode(err error, stderr io.Writer) int {
+	if err == nil {
+		return exitDone
+	}
+	if err.Error() != "" {
+		fmt.Fprintln(stderr, "bellwether:", err)
+	}
+	var c *codedError
+	if errors.As(err, &c) {
+		return c.code
+	}
+	return exitFailed
+}
+
+type versionCmd struct{}
+
+func (versionCmd) Run(e *environ) error {
+	if e.cli.JSON {
+		return e.json(map[string]string{"version": version})
+	}
+	e.printf("bellwether %s\n", version)
+	return nil
+}

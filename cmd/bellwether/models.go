@@ -1,0 +1,199 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"bellwether/engine/admin"
+	"bellwether/engine/fleet"
+)
+
+type modelsCmd struct {
+	List   modelsListCmd   `cmd:"" default:"withargs" help:"What is where."`
+	Pull   modelsPullCmd   `cmd:"" help:"Fetch a model, with progress."`
+	Load   modelsLoadCmd   `cmd:"" help:"Bring a model into memory."`
+	Unload modelsUnloadCmd `cmd:"" help:"Take a model out of memory."`
+	Delete modelsDeleteCmd `cmd:"" help:"Delete a model from its machine."`
+}
+
+type modelsListCmd struct{}
+
+func (modelsListCmd) Run(e *environ) error {
+	engine, err := e.engine()
+	if err != nil {
+		return err
+	}
+	all, err := engine.models()
+	if err != nil {
+		return err
+	}
+	if e.cli.JSON {
+		return e.json(all)
+	}
+	if len(all) == 0 {
+		e.printf("No models yet. bellwether models pull NAME fetches one.\n")
+		return nil
+	}
+	w := tabwriter.NewWriter(e.out, 2, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "MODEL\tRUNTIME\tSTATE\tDISK\tMEMORY\tCONTEXT\tCAN")
+	for _, m := range all {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", m.Deployment.Model, m.Deployment.Runtime, m.Residency,
+			gb(m.WeightsBytes), gb(m.MemoryBytes), number(m.Context), abilities(m.Capabilities))
+	}
+	return w.Flush()
+}
+
+func number(n int) string {
+	if n == 0 {
+		return "-"
+	}
+	return fmt.Sprint(n)
+}
+
+// abilities lists what is known to be supported, each with its source.
+func abilities(c fleet.Capabilities) string {
+	var yes []string
+	for name, claim := range c {
+		if claim.Support == fleet.Yes {
+			yes = append(yes, string(name)+" ("+claim.Source.String()+")")
+		}
+	}
+	slices.Sort(yes)
+	return strings.Join(yes, ", ")
+}
+
+func (c *client) models() ([]admin.ModelStatus, error) {
+	var s admin.Status
+	if err := c.call("GET", "/admin/status", nil, &s); err != nil {
+		return nil, err
+	}
+	all := []admin.ModelStatus{}
+	for _, rt := range s.Runtimes {
+		all = append(all, rt.Models...)
+	}
+	return all, nil
+}
+
+// find returns the deployment a name means: an id, or a model's name that one
+// runtime alone has.
+func (c *client) find(name string) (fleet.DeploymentID, error) {
+	all, err := c.models()
+	if err != nil {
+		return fleet.DeploymentID{}, err
+	}
+	var found []fleet.DeploymentID
+	for _, m := range all {
+		if m.Deployment.String() == name || m.Deployment.Runtime+"/"+m.Deployment.Model == name {
+			return m.Deployment, nil
+		}
+		if fleet.SameModel(m.Deployment.Model, name) {
+			found = append(found, m.Deployment)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return fleet.DeploymentID{}, coded(exitRefused, "no model %s is here; bellwether models lists them", name)
+	case 1:
+		return found[0], nil
+	default:
+		var ids []string
+		for _, f := range found {
+			ids = append(ids, f.Runtime+"/"+f.Model)
+		}
+		return fleet.DeploymentID{}, coded(exitUsage, "%s is in several places, name one: %s", name, strings.Join(ids, ", "))
+	}
+}
+
+type modelName struct {
+	Name string `arg:"" help:"The model, or runtime/model where several have it."`
+}
+
+type modelsLoadCmd struct{ modelName }
+
+func (c *modelsLoadCmd) Run(e *environ) error { return e.onModel("load", "Loaded", c.Name) }
+
+type modelsUnloadCmd struct{ modelName }
+
+func (c *modelsUnloadCmd) Run(e *environ) error { return e.onModel("unload", "Unloaded", c.Name) }
+
+type modelsDeleteCmd struct {
+	modelName
+	Yes bool `help:"Do not ask." short:"y"`
+}
+
+func (c *modelsDeleteCmd) Run(e *environ) error {
+	if !c.Yes {
+		e.printf("Delete %s from this machine's disk? [y/N] ", c.Name)
+		var answer string
+		_, _ = fmt.Fscanln(e.in, &answer)
+		if !strings.HasPrefix(strings.ToLower(answer), "y") {
+			return coded(exitRefused, "nothing was deleted")
+		}
+	}
+	return e.onModel("delete", "Deleted", c.Name)
+}
+
+func (e *environ) onModel(action, done, name string) error {
+	engine, err := e.engine()
+	if err != nil {
+		return err
+	}
+	id, err := engine.find(name)
+	if err != nil {
+		return err
+	}
+	if err := engine.call("POST", "/admin/models/"+action, map[string]any{"deployment": id}, nil); err != nil {
+		return err
+	}
+	if e.cli.JSON {
+		return e.json(map[string]any{"deployment": id, "done": action})
+	}
+	e.printf("%s %s.\n", done, id)
+	return nil
+}
+
+type modelsPullCmd struct {
+	Name string `arg:"" help:"The model's name, as its registry spells it."`
+}
+
+func (c *modelsPullCmd) Run(e *environ) error {
+	engine, err := e.engine()
+	if err != nil {
+		return err
+	}
+	body, _ := json.Marshal(map[string]string{"model": c.Name})
+	resp, err := engine.send("POST", "/admin/models/pull", strings.NewReader(string(body)))
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	lines := json.NewDecoder(resp.Body)
+	for {
+		var p admin.Progress
+		switch err := lines.Decode(&p); {
+		case err == io.EOF:
+			return nil
+		case err != nil:
+			return coded(exitFailed, "the pull broke off: %w", err)
+		case p.Error != "":
+			return coded(exitFailed, "%s could not be pulled: %s", c.Name, p.Error)
+		}
+		e.printProgress(&p)
+	}
+}
+
+func (e *environ) printProgress(p *admin.Progress) {
+	if e.cli.JSON {
+		_ = e.jsonLine(p)
+		return
+	}
+	if p.Total > 0 {
+		e.printf("%s: %s of %s (%d %%)\n", p.Status, gb(p.Completed), gb(p.Total), 100*p.Completed/p.Total)
+		return
+	}
+	e.printf("%s\n", p.Status)
+}

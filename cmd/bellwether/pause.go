@@ -1,0 +1,79 @@
+package main
+
+import (
+	"time"
+
+	"bellwether/engine/admin"
+)
+
+type pauseCmd struct {
+	For    time.Duration `help:"Resume by itself after this long: 1h, 30m." xor:"end"`
+	Until  string        `help:"Resume by itself: tomorrow (06:00), or a time like 18:30." xor:"end"`
+	Reason string        `help:"Shown wherever the pause is." default:"paused by its owner"`
+}
+
+func (c *pauseCmd) Run(e *environ) error {
+	engine, err := e.engine()
+	if err != nil {
+		return err
+	}
+	body := map[string]any{"reason": c.Reason}
+	switch {
+	case c.For > 0:
+		body["seconds"] = c.For.Seconds()
+	case c.For < 0:
+		return coded(exitUsage, "--for takes a time like 1h or 30m")
+	case c.Until != "":
+		until, err := nextTime(c.Until, time.Now())
+		if err != nil {
+			return err
+		}
+		body["until"] = until
+	}
+	return e.stateAfter(engine, "/admin/pause", body)
+}
+
+// nextTime reads "tomorrow" or "15:04" as the next such moment after now.
+func nextTime(s string, now time.Time) (time.Time, error) {
+	day := func(t time.Time, hour, minute int) time.Time {
+		return time.Date(t.Year(), t.Month(), t.Day(), hour, minute, 0, 0, t.Location())
+	}
+	if s == "tomorrow" {
+		return day(now.AddDate(0, 0, 1), 6, 0), nil
+	}
+	at, err := time.Parse("15:04", s)
+	if err != nil {
+		return time.Time{}, coded(exitUsage, "--until takes tomorrow or a time like 18:30, not %q", s)
+	}
+	t := day(now, at.Hour(), at.Minute())
+	if !t.After(now) {
+		t = day(now.AddDate(0, 0, 1), at.Hour(), at.Minute())
+	}
+	return t, nil
+}
+
+type resumeCmd struct{}
+
+func (resumeCmd) Run(e *environ) error {
+	engine, err := e.engine()
+	if err != nil {
+		return err
+	}
+	return e.stateAfter(engine, "/admin/resume", nil)
+}
+
+func (e *environ) stateAfter(engine *client, path string, body any) error {
+	var s admin.Status
+	if err := engine.call("POST", path, body, &s); err != nil {
+		return err
+	}
+	if e.cli.JSON {
+		return e.json(s.Node)
+	}
+	line := s.Node.State
+	if s.Node.Reason != "" {
+		line += ": " + s.Node.Reason
+	}
+	e.printf("%s is %s.\n", s.Node.Name, line)
+	return nil
+}

@@ -1,0 +1,309 @@
+// Package admin is the API of the CLI and the admin UI under /admin/: the
+// node's state, decisions, dry runs, and the owner's commands. It renders what
+// others own and passes commands on; it decides nothing and owns no state but
+// the admin token. Handlers run on net/http goroutines.
+//
+// Reading needs loopback (the gateway's edge sees to that); changing anything
+// needs the admin token, in the header X-Fleet-Admin.
+package admin
+
+import (
+	"context"
+	"crypto/subtle"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"strconv"
+	"time"
+
+	"bellwether/engine/dialect"
+	"bellwether/engine/fleet"
+	"bellwether/engine/route"
+	"bellwether/engine/store"
+)
+
+// Node is what the owner may do to this machine's agent. Errors are shown to
+// the caller as they are.
+type Node interface {
+	Pause(reason string, until time.Time)
+	Resume()
+	Refresh(ctx context.Context) error
+	Load(ctx context.Context, d fleet.DeploymentID) error
+	Unload(ctx context.Context, d fleet.DeploymentID) error
+	Delete(ctx context.Context, d fleet.DeploymentID) error
+	Pull(ctx context.Context, model string, progress func(Progress)) error
+	Doctor(ctx context.Context) []Finding
+}
+
+// Progress is one step of a pull. Sizes in bytes, 0 = not said.
+type Progress struct {
+	Status    string `json:"status"`
+	Digest    string `json:"digest,omitempty"`
+	Total     int64  `json:"total,omitempty"`
+	Completed int64  `json:"completed,omitempty"`
+	Error     string `json:"error,omitempty"`
+}
+
+// Finding is one line of the doctor's report.
+type Finding struct {
+	ID       string `json:"id"`
+	Severity string `json:"severity"` // ok, note, warning, broken
+	Text     string `json:"text"`
+	Remedy   string `json:"remedy,omitempty"`
+}
+
+// Setting is one setting in force.
+type Setting struct {
+	Key     string `json:"key"`
+	Value   string `json:"value"`
+	Source  string `json:"source"`
+	Default string `json:"default"`
+	Unit    string `json:"unit"`
+}
+
+// Config is what the API needs; every field is required.
+type Config struct {
+	Token    string
+	Status   func() *Status
+	Store    *store.Store
+	Snapshot func() string // the fleet of the moment as scenario text, for explain
+	// Explain judges a request's body without running it.
+	Explain  func(p dialect.Protocol, body []byte, header http.Header) (*Explained, *dialect.Problem)
+	Settings func() []Setting
+	Node     Node
+	Log      *slog.Logger
+}
+
+// Explained is the answer of a dry run.
+type Explained struct {
+	Requirements route.Requirements `json:"requirements"`
+	Micros       float64            `json:"micros"` // time of the decision itself
+	Verdict      route.Verdict      `json:"verdict"`
+	Chosen       string             `json:"chosen,omitempty"`
+	Record       *route.Record      `json:"record"`
+	Text         string             `json:"text"` // the same for people
+	Problem      string             `json:"problem,omitempty"`
+}
+
+// New returns the handler of /admin/.
+func New(c Config) http.Handler {
+	a := &api{c}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /admin/status", a.status)
+	mux.HandleFunc("GET /admin/snapshot", a.snapshot)
+	mux.HandleFunc("GET /admin/decisions", a.decisions)
+	mux.HandleFunc("GET /admin/decisions/{id}", a.decision)
+	mux.HandleFunc("GET /admin/settings", a.settings)
+	mux.HandleFunc("GET /admin/doctor", a.doctor)
+	mux.HandleFunc("POST /admin/explain/{protocol}", a.explain)
+	mux.HandleFunc("POST /admin/refresh", a.owner(a.refresh))
+	mux.HandleFunc("POST /admin/pause", a.owner(a.pause))
+	mux.HandleFunc("POST /admin/resume", a.owner(a.resume))
+	mux.HandleFunc("POST /admin/models/{action}", a.owner(a.models))
+	return mux
+}
+
+type api struct{ Config }
+
+// owner lets only the holder of the admin token through.
+func (a *api) owner(next http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		token := r.Header.Get("X-Fleet-Admin")
+		if a.Token == "" || subtle.ConstantTimeCompare([]byte(token), []byte(a.Token)) != 1 {
+			refuse(w, http.StatusForbidden, "admin_token_needed", "This changes the machine and needs its owner.", "Use the bellwether command as the user who runs it.")
+			return
+		}
+		next(w, r)
+	}
+}
+
+func (a *api) status(w http.ResponseWriter, _ *http.Request) { answer(w, http.StatusOK, a.Status()) }
+
+func (a *api) snapshot(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-store")
+	_, _ = io.WriteString(w, a.Snapshot())
+}
+
+func (a *api) settings(w http.ResponseWriter, _ *http.Request) {
+	answer(w, http.StatusOK, a.Settings())
+}
+
+func (a *api) doctor(w http.ResponseWriter, r *http.Request) {
+	answer(w, http.StatusOK, a.Node.Doctor(r.Context()))
+}
+
+// decisions lists records, newest first: ?limit= &app= &model= &node=
+// &outcome= &after=ID for the page after that record, &since=RFC3339.
+func (a *api) decisions(w http.ResponseWriter, r *http.Request) {
+	q := r.URL.Query()
+	f := store.Filter{App: q.Get("app"), Model: q.Get("model"), Node: q.Get("node"), Outcome: q.Get("outcome"),
+		After: q.Get("after"), Limit: 50}
+	if s := q.Get("limit"); s != "" {
+		n, err := strconv.Atoi(s)
+		if err != nil || n < 1 || n > 1000 {
+			refuse(w, http.StatusBadRequest, "invalid_limit", "limit is a whole number from 1 to 1000.", "")
+			return
+		}
+		f.Limit = n
+	}
+	if s := q.Get("since"); s != "" {
+		since, err := time.Parse(time.RFC3339Nano, s)
+		if err != nil {
+			refuse(w, http.StatusBadRequest, "invalid_since", "since is a time like 2026-01-31T12:00:00Z.", "")
+			return
+		}
+		f.Since = since
+	}
+	list, err := a.Store.Decisions(r.Context(), f)
+	if err != nil {
+		a.storeTrouble(w, err)
+		return
+	}
+	if list == nil {
+		list = []*route.Record{}
+	}
+	answer(w, http.StatusOK, list)
+}
+
+func (a *api) decision(w http.ResponseWriter, r *http.Request) {
+	rec, err := a.Store.Decision(r.Context(), r.PathValue("id"))
+	if err != nil {
+		a.storeTrouble(w, err)
+		return
+	}
+	if rec == nil {
+		refuse(w, http.StatusNotFound, "no_such_decision", "No decision with this id is kept.", "bellwether decisions lists them.")
+		return
+	}
+	answer(w, http.StatusOK, rec)
+}
+
+func (a *api) storeTrouble(w http.ResponseWriter, err error) {
+	a.Log.Warn("decisions could not be read", "err", err)
+	refuse(w, http.StatusServiceUnavailable, "store", "The records cannot be read now.", "See bellwether doctor.")
+}
+
+func (a *api) explain(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 64<<20))
+	if err != nil {
+		refuse(w, http.StatusRequestEntityTooLarge, "request_too_large", "The request is over 64 MiB.", "")
+		return
+	}
+	e, p := a.Explain(dialect.Protocol(r.PathValue("protocol")), body, r.Header)
+	if p != nil {
+		refuse(w, p.Status, p.Code, p.Message, p.Remedy)
+		return
+	}
+	answer(w, http.StatusOK, e)
+}
+
+func (a *api) refresh(w http.ResponseWriter, r *http.Request) {
+	if err := a.Node.Refresh(r.Context()); err != nil {
+		refuse(w, http.StatusBadGateway, "not_observed", "A runtime could not be observed: "+err.Error(), "See bellwether doctor.")
+		return
+	}
+	answer(w, http.StatusOK, a.Status())
+}
+
+// pause takes {"seconds": N, "until": RFC3339, "reason": text}; neither time
+// means until resumed.
+func (a *api) pause(w http.ResponseWriter, r *http.Request) {
+	var body struct {
+		Seconds float64   `json:"seconds"`
+		Until   time.Time `json:"until"`
+		Reason  string    `json:"reason"`
+	}
+	if !read(w, r, &body) {
+		return
+	}
+	until := body.Until
+	if body.Seconds > 0 {
+		until = time.Now().Add(time.Duration(body.Seconds * float64(time.Second)))
+	}
+	a.Node.Pause(body.Reason, until)
+	answer(w, http.StatusOK, a.Status())
+}
+
+func (a *api) resume(w http.ResponseWriter, _ *http.Request) {
+	a.Node.Resume()
+	answer(w, http.StatusOK, a.Status())
+}
+
+// models carries out load, unload, delete (body {"deployment": id}) and pull
+// (body {"model": name}; progress as NDJSON lines).
+func (a *api) models(w http.ResponseWriter, r *http.Request) {
+	var body struct {
+		Deployment fleet.DeploymentID `json:"deployment"`
+		Model      string             `json:"model"`
+	}
+	if !read(w, r, &body) {
+		return
+	}
+	var err error
+	switch r.PathValue("action") {
+	case "load":
+		err = a.Node.Load(r.Context(), body.Deployment)
+	case "unload":
+		err = a.Node.Unload(r.Context(), body.Deployment)
+	case "delete":
+		err = a.Node.Delete(r.Context(), body.Deployment)
+	case "pull":
+		a.pull(w, r, body.Model)
+		return
+	default:
+		refuse(w, http.StatusNotFound, "no_such_action", "Models can be loaded, unloaded, pulled and deleted.", "")
+		return
+	}
+	if err != nil {
+		refuse(w, http.StatusBadGateway, "runtime_refused", err.Error(), "See bellwether doctor.")
+		return
+	}
+	answer(w, http.StatusOK, map[string]bool{"done": true})
+}
+
+func (a *api) pull(w http.ResponseWriter, r *http.Request, model string) {
+	w.Header().Set("Content-Type", "application/x-ndjson")
+	out, rc := json.NewEncoder(w), http.NewResponseController(w)
+	err := a.Node.Pull(r.Context(), model, func(p Progress) {
+		_ = out.Encode(p)
+		_ = rc.Flush()
+	})
+	if err != nil {
+		_ = out.Encode(Progress{Status: "failed", Error: err.Error()})
+	}
+}
+
+func read(w http.ResponseWriter, r *http.Request, v any) bool {
+	err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 1<<20)).Decode(v)
+	if err != nil && !errors.Is(err, io.EOF) {
+		refuse(w, http.StatusBadRequest, "invalid_request", "The body is not the JSON this takes: "+err.Error(), "")
+		return false
+	}
+	return true
+}
+
+func answer(w http.ResponseWriter, status int, v any) {
+	body, err := json.Marshal(v)
+	if err != nil {
+		http.Error(w, "internal error", http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	_, _ = w.Write(body)
+}
+
+// Refusal is the shape of every error of this API.
+type Refusal struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
+	Remedy  string `json:"remedy,omitempty"`
+}
+
+func refuse(w http.ResponseWriter, status int, code, message, remedy string) {
+	answer(w, status, map[string]Refusal{"error": {code, message, remedy}})
+}

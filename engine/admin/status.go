@@ -1,0 +1,125 @@
+package admin
+
+import (
+	"time"
+
+	"bellwether/engine/fleet"
+	"bellwether/engine/route"
+)
+
+// Status is the answer of /admin/status and of `bellwether status --json`.
+type Status struct {
+	Version  string          `json:"version"`
+	At       time.Time       `json:"at"` // of the state shown
+	Uptime   float64         `json:"uptime_seconds"`
+	Address  string          `json:"address"` // what apps point at
+	Node     NodeStatus      `json:"node"`
+	Router   RouterStatus    `json:"router"`
+	Nodes    []NodeStatus    `json:"nodes"`
+	Runtimes []RuntimeStatus `json:"runtimes"`
+	Queues   []QueueStatus   `json:"queues"`
+	Held     int             `json:"held"`
+
+	MemoryReservedGB      float64              `json:"memory_reserved_gb"`
+	MemoryAssumedResident []fleet.DeploymentID `json:"memory_assumed_resident"`
+	Pools                 []PoolStatus         `json:"pools"`
+
+	Store StoreStatus `json:"store"`
+}
+
+// NodeStatus is one machine in a line. State is one of serving, paused,
+// draining, late, offline; Reason says why it is not serving.
+type NodeStatus struct {
+	ID     string `json:"id"`
+	Name   string `json:"name"`
+	State  string `json:"state"`
+	Reason string `json:"reason"`
+}
+
+// RouterStatus says who routes.
+type RouterStatus struct {
+	Name  string `json:"name"`
+	Here  bool   `json:"here"`
+	Epoch uint64 `json:"epoch"`
+}
+
+// RuntimeStatus is one runtime of a node and its models.
+type RuntimeStatus struct {
+	Node string `json:"node"`
+	fleet.RuntimeState
+	Models []ModelStatus `json:"models"`
+}
+
+// ModelStatus is one deployment in a line. Bytes and tokens.
+type ModelStatus struct {
+	Deployment   fleet.DeploymentID `json:"deployment"`
+	Residency    fleet.Residency    `json:"residency"`
+	WeightsBytes int64              `json:"weights_bytes"`
+	MemoryBytes  int64              `json:"memory_bytes,omitempty"`
+	Context      int                `json:"context,omitempty"` // loaded, else settable
+	Capabilities fleet.Capabilities `json:"capabilities"`
+	Running      int                `json:"running"`
+	Waiting      int                `json:"waiting"`
+	ExpiresAt    time.Time          `json:"expires_at,omitzero"`
+	Degraded     string             `json:"degraded,omitempty"`
+}
+
+// QueueStatus is one lane with work in it.
+type QueueStatus struct {
+	Deployment fleet.DeploymentID `json:"deployment"`
+	Running    int                `json:"running"`
+	Waiting    int                `json:"waiting"`
+}
+
+// PoolStatus is a pool's budget with who holds what.
+type PoolStatus struct {
+	Node string `json:"node"`
+	fleet.Pool
+}
+
+// StoreStatus says how the records fare.
+type StoreStatus struct {
+	Dropped uint64 `json:"dropped"` // records that could not be kept
+	Reason  string `json:"reason,omitempty"`
+}
+
+// NodeOf renders a node's state in words.
+func NodeOf(n *fleet.Node) NodeStatus {
+	s := NodeStatus{ID: n.Node, Name: n.Name, State: "serving"}
+	switch {
+	case n.Liveness == fleet.Offline:
+		s.State, s.Reason = "offline", "no heartbeat since "+n.LastSeen.Format("15:04:05")
+	case n.State.Draining:
+		s.State, s.Reason = "draining", "it is stopping"
+	case n.State.Paused:
+		s.State, s.Reason = "paused", n.State.PauseReason
+		if !n.State.PausedUntil.IsZero() {
+			s.Reason += " (until " + n.State.PausedUntil.Format("15:04") + ")"
+		}
+	case n.Liveness == fleet.Late:
+		s.State, s.Reason = "late", "its heartbeat is late"
+	case noneUp(n):
+		s.Reason = "no runtime is up"
+	}
+	return s
+}
+
+func noneUp(n *fleet.Node) bool {
+	for _, rt := range n.Runtimes {
+		if rt.Up {
+			return false
+		}
+	}
+	return true
+}
+
+// LanesOf lists the lanes with work in them.
+func LanesOf(lanes map[fleet.DeploymentID]route.Lane) []QueueStatus {
+	out := []QueueStatus{}
+	for id, l := range lanes {
+		if l.Depth() > 0 {
+			out = append(out, QueueStatus{id, l.Running, l.Waiting})
+		}
+	}
+	return out
+}

@@ -1,0 +1,119 @@
+package engine
+
+import (
+	"context"
+	"net"
+	"strings"
+	"time"
+
+	"bellwether/engine/admin"
+	"bellwether/engine/fleet"
+	"bellwether/platform/desktop"
+)
+
+// Status is the engine's state as status and the admin API show it.
+func (e *Engine) Status() *admin.Status {
+	snap, queues, health := e.registry.Snapshot(), e.queue.Status(), e.store.Health()
+	// What this machine is right now comes from its agent, not from the last
+	// heartbeat: a pause must show at once.
+	s := &admin.Status{
+		Version: e.opts.Version, At: time.Now(), Uptime: time.Since(e.started).Seconds(), Address: e.address,
+		Router: admin.RouterStatus{Name: e.config.Node.Name, Here: true},
+		Nodes:  []admin.NodeStatus{}, Runtimes: []admin.RuntimeStatus{}, Queues: []admin.QueueStatus{}, Held: len(queues.Held),
+		MemoryAssumedResident: []fleet.DeploymentID{}, Pools: []admin.PoolStatus{},
+		Store: admin.StoreStatus{Dropped: health.Dropped, Reason: health.Reason},
+	}
+	waiting := map[fleet.DeploymentID]int{}
+	for _, l := range queues.Lanes {
+		waiting[l.Deployment] = l.Waiting
+		if l.Running+l.Waiting > 0 {
+			s.Queues = append(s.Queues, admin.QueueStatus{Deployment: l.Deployment, Running: l.Running, Waiting: l.Waiting})
+		}
+	}
+	for i := range snap.Nodes {
+		n := snap.Nodes[i]
+		if n.Local {
+			n.Heartbeat = e.agent.Heartbeat()
+		}
+		e.addNode(s, &n, waiting)
+	}
+	if len(snap.Nodes) == 0 {
+		s.Node = admin.NodeStatus{ID: e.nodeID, Name: e.config.Node.Name, State: "starting", Reason: "it looks for runtimes"}
+	}
+	return s
+}
+
+func (e *Engine) addNode(s *admin.Status, n *fleet.Node, waiting map[fleet.DeploymentID]int) {
+	line := admin.NodeOf(n)
+	s.Nodes = append(s.Nodes, line)
+	if n.Local {
+		s.Node = line
+	}
+	for _, rt := range n.Runtimes {
+		r := admin.RuntimeStatus{Node: n.Name, RuntimeState: rt, Models: []admin.ModelStatus{}}
+		for i := range n.Deployments {
+			if d := &n.Deployments[i]; d.ID.Runtime == rt.Name {
+				r.Models = append(r.Models, modelStatus(d, n.Running[d.ID], waiting[d.ID]))
+			}
+		}
+		s.Runtimes = append(s.Runtimes, r)
+	}
+	for _, p := range n.Pools {
+		s.Pools = append(s.Pools, admin.PoolStatus{Node: n.Name, Pool: p})
+		for _, h := range p.Holders {
+			switch h.Kind {
+			case fleet.HoldReserved, fleet.HoldUncertain:
+				s.MemoryReservedGB += float64(h.Bytes.V) / 1e9
+			case fleet.HoldAssumed:
+				s.MemoryAssumedResident = append(s.MemoryAssumedResident, h.Deployment)
+			}
+		}
+	}
+}
+
+func modelStatus(d *fleet.Deployment, running, waiting int) admin.ModelStatus {
+	m := admin.ModelStatus{
+		Deployment: d.ID, Residency: d.Residency, WeightsBytes: d.WeightsBytes, MemoryBytes: d.ResidentBytes,
+		Context: d.LoadedContext, Capabilities: d.Capabilities, Running: running, Waiting: waiting,
+		ExpiresAt: d.ExpiresAt, Degraded: d.Degraded,
+	}
+	if m.Context == 0 {
+		m.Context = d.MaxContext
+	}
+	return m
+}
+
+// settings lists every setting in force.
+func (e *Engine) settings() []admin.Setting { return e.config.Show() }
+
+// findings are the doctor's checks of the engine's own parts.
+func (e *Engine) findings() []admin.Finding {
+	var found []admin.Finding
+	host, want, err := splitListen(e.config.Listen)
+	have := e.listeners[0].Addr().(*net.TCPAddr).Port
+	switch {
+	case err == nil && want != have && want != 0:
+		who := "another program"
+		if o, err := desktop.OwnerOfPort(context.Background(), want); err == nil {
+			who = o.Name
+		}
+		found = append(found, finding("port", "note", "Point apps at "+e.address+", or end it and start Bellwether with --listen "+e.config.Listen+".",
+			"%s holds port %d, so apps are served at %s.", who, want, e.address))
+	default:
+		found = append(found, finding("port", "ok", "", "Apps are served at %s.", e.address))
+	}
+	if ip := net.ParseIP(host); ip != nil && !ip.IsLoopback() && len(e.config.Security.APIKeys) == 0 {
+		found = append(found, finding("keys", "warning", "Add a key under security.api_keys, or listen on localhost.",
+			"The endpoint listens beyond this machine, but no API key is set, so nobody there can use it."))
+	}
+	if h := e.store.Health(); !h.OK {
+		found = append(found, finding("store", "broken", strings.TrimSpace(h.Remedy+" Requests are served all the same."),
+			"Decision records are being dropped (%d so far): %s.", h.Dropped, h.Reason))
+	} else {
+		found = append(found, finding("store", "ok", "", "Decision records are kept."))
+	}
+	for _, w := range e.config.Warnings {
+		found = append(found, finding("settings", "note", "", "%s", w))
+	}
+	return found
+}
