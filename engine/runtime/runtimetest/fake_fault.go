@@ -124,9 +124,10 @@ func QueueFull() Fault {
 type faultBook struct {
 	any atomic.Bool // whether there are faults: the common case takes no lock
 
-	mu   sync.Mutex // guards what follows
-	list []*planned
-	held chan struct{} // closed by release: held answers go on
+	mu     sync.Mutex // guards what follows
+	list   []*planned
+	held   chan struct{} // closed by release: answers held now go on
+	healed chan struct{} // closed by heal: answers held now or later go on
 }
 
 type planned struct {
@@ -149,6 +150,10 @@ func (b *faultBook) heal() {
 	b.mu.Lock()
 	b.list = nil
 	b.any.Store(false)
+	if b.healed != nil {
+		close(b.healed)
+		b.healed = nil
+	}
 	b.mu.Unlock()
 	b.release()
 }
@@ -172,15 +177,18 @@ func (b *faultBook) gate() <-chan struct{} {
 	return b.held
 }
 
-// meet returns what hits a request, nil when nothing does. key is the model's
+// meet returns what hits a request, nil when nothing does, and what is closed
+// when it is over. key is the model's
 // key, "" when the request names none.
-func (b *faultBook) meet(path, key string, generates bool, same func(name string) string) []*Fault {
+func (b *faultBook) meet(path, key string, generates bool, same func(name string) string) (out []*Fault, healed <-chan struct{}) {
 	if !b.any.Load() {
-		return nil
+		return nil, nil
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	var out []*Fault
+	if b.healed == nil {
+		b.healed = make(chan struct{})
+	}
 	for _, p := range b.list {
 		if p.onlyLoads() || p.spent() || !p.concerns(path, key, generates, same) {
 			continue
@@ -191,7 +199,7 @@ func (b *faultBook) meet(path, key string, generates bool, same func(name string
 		p.hit++
 		out = append(out, &p.Fault)
 	}
-	return out
+	return out, b.healed
 }
 
 func (f *Fault) concerns(path, key string, generates bool, same func(string) string) bool {

@@ -61,3 +61,11 @@ func await(t testing.TB, f *Fake, what string, cond func() bool) {
 		t.Fatalf("never: %s", what)
 	}
 }
+
+// seen is request i of the log, zero when it has not come yet.
+func seen(f *Fake, i int) Request {
+	if r := f.Requests(); i < len(r) {
+		return r[i]
+	}
+	return Request{}
+}

@@ -93,11 +93,12 @@ func (f *Fake) name(e *entry, model string) string {
 // meet collects the faults of a request and lets the first of their effects
 // happen. done means the request is answered.
 func (f *Fake) meet(w http.ResponseWriter, r *http.Request, key string, generates bool) (t trouble, done bool) {
-	faults := f.faults.meet(r.URL.Path, key, generates, f.key)
+	faults, healed := f.faults.meet(r.URL.Path, key, generates, f.key)
 	if len(faults) == 0 {
 		return trouble{}, false
 	}
 	t = troubleOf(faults)
+	t.healed = healed
 	if t.delay > 0 && !sleep(r, t.delay) {
 		return t, true
 	}
@@ -118,6 +119,7 @@ func (f *Fake) meet(w http.ResponseWriter, r *http.Request, key string, generate
 		case BreakHold:
 			select {
 			case <-f.faults.gate():
+			case <-healed:
 			case <-r.Context().Done():
 				return t, true
 			}

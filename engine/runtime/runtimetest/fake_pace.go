@@ -63,23 +63,25 @@ func (p *pacer) spring(f *Fault, l *lease) error {
 	case BreakUnload:
 		p.s.f.forceOut(l.rn)
 	case BreakHang:
-		return p.silence(nil)
+		return p.silence(nil, nil)
 	case BreakHold:
 		began := time.Now()
-		err := p.silence(p.s.f.faults.gate())
+		err := p.silence(p.s.f.faults.gate(), p.t.healed)
 		p.spare += time.Since(began)
 		return err
 	}
 	return nil
 }
 
-// silence waits for the gate; a nil one never opens.
-func (p *pacer) silence(gate <-chan struct{}) error {
+// silence waits for either gate; nil ones never open.
+func (p *pacer) silence(gate, healed <-chan struct{}) error {
 	p.s.e.held.Store(true)
 	p.s.f.bell.ring()
 	defer p.s.e.held.Store(false)
 	select {
 	case <-gate:
+		return nil
+	case <-healed:
 		return nil
 	case <-p.ctx.Done():
 		return p.ctx.Err()

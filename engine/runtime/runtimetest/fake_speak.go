@@ -89,6 +89,7 @@ type trouble struct {
 	thinkOnly         bool
 	swallow           bool
 	empty             bool
+	healed            <-chan struct{}
 }
 
 func troubleOf(faults []*Fault) (t trouble) {
@@ -221,10 +222,11 @@ func (s *speech) sayWhole(w http.ResponseWriter, l *lease, v voice, p *pacer) er
 		}
 	}
 	if s.endless {
-		s.pieces = s.pieces[:0:0]
-		for i := range s.outN {
-			s.pieces = append(s.pieces, s.piece(i))
+		all := make([]piece, 0, s.outTexts())
+		for i := range s.outTexts() {
+			all = append(all, s.piece(i))
 		}
+		s.pieces = all
 	}
 	s.decode = time.Since(p.start)
 	buf := buffers.Get().(*[]byte)
@@ -343,7 +345,12 @@ func (s *speech) breakOff(m *mouth, v voice, b []byte, err error) error {
 		if !s.sent() {
 			b = s.begin(m.w, v, b)
 		}
-		return m.cutInside(s.frame(v, b, min(s.length()-1, int(s.e.tokens.Load()))))
+		if i := int(s.e.tokens.Load()); i < s.length() {
+			b = s.frame(v, b, i)
+		} else {
+			b = v.end(b, s)
+		}
+		return m.cutInside(b)
 	case errors.Is(err, errNoEnd), errors.Is(err, errInFrame), errors.Is(err, errRunner):
 		if !s.sent() && errors.Is(err, errRunner) {
 			return err // nothing was sent: it becomes a status
@@ -376,9 +383,10 @@ func (s *speech) finish(w http.ResponseWriter, v voice, err error) {
 	case err == nil, errors.Is(err, errNoEnd), errors.Is(err, errTaken):
 	case told != nil:
 		v.refuse(w, told)
-	case errors.Is(err, errRunner) && !s.sent() && s.f.config.Kind == Ollama:
+	case errors.Is(err, errRunner) && !s.sent() && s.f.config.Kind == Ollama,
+		errors.Is(err, errInFrame):
 		v.refuse(w, &refusal{status: http.StatusInternalServerError, text: err.Error()})
-	case errors.Is(err, errCut), errors.Is(err, errRunner):
+	case errors.Is(err, errCut), errors.Is(err, errCutMid), errors.Is(err, errRunner):
 		panic(http.ErrAbortHandler)
 	default: // the client left, or the fake ends: Ollama's log would say 499
 		s.e.disconnected.Store(true)
