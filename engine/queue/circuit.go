@@ -24,6 +24,7 @@ type circuit struct {
 	wait    time.Duration
 	retryAt time.Time
 	trying  *Ticket // has the one try
+	told    bool    // that a try is due, to those who are held
 }
 
 type end struct {
@@ -97,7 +98,7 @@ func (c *circuits) failed(g *grant, p route.CircuitPolicy, now time.Time) (opene
 
 // close keeps everyone out for the circuit's wait.
 func (k *circuit) close(c *circuits, id fleet.DeploymentID, now time.Time) {
-	k.trying, k.retryAt = nil, now.Add(k.wait)
+	k.trying, k.told, k.retryAt = nil, false, now.Add(k.wait)
 	c.open[id] = route.Circuit{Open: true, RetryAt: k.retryAt}
 }
 
@@ -140,31 +141,34 @@ func (c *circuits) trial(id fleet.DeploymentID, t *Ticket, now time.Time) {
 func (c *circuits) giveUp(t *Ticket, now time.Time) {
 	for id, k := range c.by {
 		if k.trying == t {
-			k.trying, k.retryAt = nil, now
+			k.trying, k.told, k.retryAt = nil, false, now
 			c.open[id] = route.Circuit{Open: true, RetryAt: now}
 		}
 	}
 }
 
-// tryDue reports whether some circuit may be tried now.
-func (c *circuits) tryDue(now time.Time) bool {
+// tryDue reports whether some circuit has come to the moment of its next try.
+// Each such moment is reported once.
+func (c *circuits) tryDue(now time.Time) (due bool) {
 	for _, k := range c.by {
-		if k.open && k.trying == nil && !now.Before(k.retryAt) {
-			return true
+		if k.waits() && !now.Before(k.retryAt) {
+			k.told, due = true, true
 		}
 	}
-	return false
+	return due
 }
 
-// nextTry is when the first circuit may be tried; zero = none waits for that.
-func (c *circuits) nextTry(now time.Time) (at time.Time) {
+// nextTry is the first such moment; zero = there is none.
+func (c *circuits) nextTry() (at time.Time) {
 	for _, k := range c.by {
-		if k.open && k.trying == nil && k.retryAt.After(now) && (at.IsZero() || k.retryAt.Before(at)) {
+		if k.waits() && (at.IsZero() || k.retryAt.Before(at)) {
 			at = k.retryAt
 		}
 	}
 	return at
 }
+
+func (k *circuit) waits() bool { return k.open && k.trying == nil && !k.told }
 
 // sweep forgets circuits whose failures are all too old to count.
 func (c *circuits) sweep(p route.CircuitPolicy, now time.Time) {

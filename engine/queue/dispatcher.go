@@ -173,7 +173,7 @@ func (d *Dispatcher) nextDue() time.Time {
 	sooner(d.nextReopen())
 	sooner(d.holds.due())
 	if d.holds.len() > 0 {
-		sooner(d.circuits.nextTry(d.now))
+		sooner(d.circuits.nextTry())
 	}
 	if len(d.grants) > 0 {
 		sooner(d.nextReap)

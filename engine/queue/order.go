@@ -76,10 +76,12 @@ func (o *order) remove(t *Ticket) {
 	}
 }
 
-// take takes a ticket out to be served; its app pays for it.
+// take takes a ticket out to be served; its app pays for it, if others wait.
 func (o *order) take(t *Ticket) {
-	if a := o.rings[t.rank].app(t.q.Needs.App); a != nil {
-		a.deficit -= t.cost
+	t.paid = 0
+	if r := &o.rings[t.rank]; len(r.apps) > 1 {
+		t.paid = t.cost
+		r.app(t.q.Needs.App).deficit -= t.paid
 	}
 	o.remove(t)
 }
@@ -87,7 +89,7 @@ func (o *order) take(t *Ticket) {
 // refund gives a waiting ticket's app back what take took.
 func (o *order) refund(t *Ticket) {
 	if a := o.rings[t.rank].app(t.q.Needs.App); a != nil {
-		a.deficit += t.cost
+		a.deficit += t.paid
 	}
 }
 
@@ -139,10 +141,8 @@ func (r *ring) next() *Ticket {
 	if len(r.apps) == 0 {
 		return nil
 	}
-	if len(r.apps) == 1 { // alone it always affords it, and saves nothing up
-		a := r.apps[0]
-		a.deficit = max(a.deficit, a.waiting[0].cost)
-		return a.waiting[0]
+	if len(r.apps) == 1 { // alone an app neither pays nor saves up
+		return r.apps[0].waiting[0]
 	}
 	quantum := 0.0
 	for _, a := range r.apps {

@@ -34,6 +34,7 @@ type Ticket struct {
 	model     string  // listed name first chosen
 	lane      *lane   // while waiting
 	rank      rank    // within the lane
+	paid      float64 // what its app paid for the last grant
 	cost      float64 // fairness unit: the seconds it was predicted to take when it joined
 	planned   uint64  // version of the node its plan was made on
 	holdUntil time.Time
