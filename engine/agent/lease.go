@@ -173,8 +173,8 @@ func (m *ended) on(s *state) {
 	if !le.own {
 		s.a.cfg.Release(m.released(hold))
 	}
-	if s.refused {
-		s.dirty = true // a lane that we closed may open
+	if s.refused || m.failure != nil || le.fresh || le.load != nil {
+		s.dirty = true // a lane that we closed may open; memory may have come free
 	}
 }
 
