@@ -2,6 +2,7 @@ package dialect
 
 import (
 	"bytes"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -43,8 +44,10 @@ func (r *Request) chatMessage(i int, v Raw) *fault {
 				return nil
 			}
 			k := ToolCall{ID: legacyID(i), Arguments: Raw("{}")}
+			f := r.functionCall(m.Value, &k).in(m.Name)
 			msg.ToolCalls = append(msg.ToolCalls, k)
-			return r.functionCall(m.Value, &msg.ToolCalls[len(msg.ToolCalls)-1]).in(m.Name)
+			r.legacyCalls = append(r.legacyCalls, k)
+			return f
 		}
 		return nil
 	})
@@ -240,14 +243,13 @@ func (r *Request) nameToolResults() {
 // function_call, which has none.
 func legacyID(message int) string { return "call_message_" + strconv.Itoa(message) }
 
-// legacyCall finds the call that an old function message answers: the last
-// one of that name.
+// legacyCall finds the call that an old function message answers: the first
+// open one of that name, as results follow their calls in order.
 func (r *Request) legacyCall(name string, at int) string {
-	for i := len(r.Messages) - 1; i >= 0; i-- {
-		for _, c := range r.Messages[i].ToolCalls {
-			if c.Name == name {
-				return c.ID
-			}
+	for i, c := range r.legacyCalls {
+		if c.Name == name {
+			r.legacyCalls = slices.Delete(r.legacyCalls, i, i+1)
+			return c.ID
 		}
 	}
 	return legacyID(at)

@@ -112,13 +112,13 @@ func (r *Request) readAllowedTools(v Raw) *fault {
 	if Text(v.Get("mode")).Is("required") {
 		r.ToolChoice.Mode = ChoiceRequired
 	}
-	r.allowedTools = []string{}
+	r.allowedTools = map[string]bool{}
 	return (Member{"tools", v.Get("tools")}).each(func(_ int, t Raw) *fault {
 		name := functionName(t)
 		if name == "" {
 			return &fault{what: "expected the name of a function"}
 		}
-		r.allowedTools = append(r.allowedTools, name)
+		r.allowedTools[name] = true
 		return nil
 	})
 }
@@ -131,11 +131,8 @@ func (r *Request) dropUnusedTools() {
 	if r.allowedTools != nil {
 		kept := r.Tools[:0:0]
 		for _, t := range r.Tools {
-			for _, name := range r.allowedTools {
-				if t.Name == name {
-					kept = append(kept, t)
-					break
-				}
+			if r.allowedTools[t.Name] {
+				kept = append(kept, t)
 			}
 		}
 		if len(kept) < len(r.Tools) {

@@ -102,7 +102,9 @@ type Request struct {
 	Members []Member
 	Body    []byte // decoded (decompressed) body
 
-	allowedTools []string // names of tool_choice's allowed_tools, until parsing has narrowed Tools by it
+	allowedTools map[string]bool // names of tool_choice's allowed_tools, until parsing has narrowed Tools by it
+
+	legacyCalls []ToolCall // of function_call turns, that no function message has answered yet
 
 	Dropped []string // what parsing left out or changed, in words, for the record's edits
 }
