@@ -57,7 +57,8 @@ type Ledger struct {
 
 // speedState is what is kept of one deployment.
 type speedState struct {
-	at       int // its place in the book
+	at       int     // its place in the book
+	told     *Speeds // what the book says of it
 	used     uint64
 	seconds  *window
 	tasks    map[string]*window
@@ -70,6 +71,7 @@ type speedState struct {
 // habitState is what is kept of one model.
 type habitState struct {
 	at          int
+	told        *Habits
 	used        uint64
 	calibration mean
 	output      map[string]*window
@@ -317,6 +319,12 @@ func (l *Ledger) cap(node, runtime string) *capState {
 // pointers are copied, so that one completion costs well under 20 us with
 // hundreds of deployments. A new key rebuilds the index.
 func (l *Ledger) publish(s *speedState, h *habitState, caps map[runtimeKey]Figure, grown bool) {
+	if s != nil {
+		s.told = s.speeds()
+	}
+	if h != nil {
+		h.told = h.habits()
+	}
 	if grown {
 		l.forget()
 		l.rebuild()
@@ -325,11 +333,11 @@ func (l *Ledger) publish(s *speedState, h *habitState, caps map[runtimeKey]Figur
 	b := *l.book.Load()
 	if s != nil {
 		b.speeds = slices.Clone(b.speeds)
-		b.speeds[s.at] = s.speeds()
+		b.speeds[s.at] = s.told
 	}
 	if h != nil {
 		b.habits = slices.Clone(b.habits)
-		b.habits[h.at] = h.habits()
+		b.habits[h.at] = h.told
 	}
 	if caps != nil {
 		b.caps = caps
@@ -337,18 +345,18 @@ func (l *Ledger) publish(s *speedState, h *habitState, caps map[runtimeKey]Figur
 	l.book.Store(&b)
 }
 
-// rebuild makes a book from the ground, with new indexes.
+// rebuild makes a book with new indexes: a key came or went.
 func (l *Ledger) rebuild() {
-	b := &Book{speedAt: map[Key]int{}, habitAt: map[ModelKey]int{}, caps: l.figures()}
+	b := &Book{speedAt: make(map[Key]int, len(l.speeds)), habitAt: make(map[ModelKey]int, len(l.habits)), caps: l.figures()}
 	for k, s := range l.speeds {
 		s.at = len(b.speeds)
 		b.speedAt[k] = s.at
-		b.speeds = append(b.speeds, s.speeds())
+		b.speeds = append(b.speeds, s.told)
 	}
 	for k, h := range l.habits {
 		h.at = len(b.habits)
 		b.habitAt[k] = h.at
-		b.habits = append(b.habits, h.habits())
+		b.habits = append(b.habits, h.told)
 	}
 	l.book.Store(b)
 }

@@ -90,6 +90,7 @@ func (l *Ledger) Import(b []byte) error {
 		fill(st.seconds, s.Seconds)
 		fill(st.loads, s.Loads)
 		fillTasks(st.tasks, s.Tasks, keepTask)
+		st.told = st.speeds()
 		l.speeds[s.Key] = st
 		l.clock = max(l.clock, s.Used)
 	}
@@ -98,6 +99,7 @@ func (l *Ledger) Import(b []byte) error {
 		st.used, st.calibration = h.Used, h.Calibration
 		fillTasks(st.output, h.Output, keepTokens)
 		fillTasks(st.reasoning, h.Reasoning, keepTokens)
+		st.told = st.habits()
 		l.habits[h.Key] = st
 		l.clock = max(l.clock, h.Used)
 	}
