@@ -56,7 +56,7 @@ func (l *lineReader) fill() {
 	case n == 0:
 		l.start, l.end = 0, 0
 	case l.end < len(l.buf):
-	case n > lineMost:
+	case n >= lineMost:
 		l.err = errLineTooLong
 		return
 	case n <= len(l.buf)/2:

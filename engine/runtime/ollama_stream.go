@@ -71,7 +71,7 @@ func (s *ollamaStream) read(line dialect.Raw) (*dialect.Chunk, error) {
 		c.Native = line
 	}
 	known, done := false, false
-	var reason dialect.Text
+	var reason, model dialect.Text
 	s.usage, s.timings = dialect.NoUsage, dialect.Timings{}
 	for m := range dialect.Members(line) {
 		v := m.Value
@@ -113,9 +113,7 @@ func (s *ollamaStream) read(line dialect.Raw) (*dialect.Chunk, error) {
 		case "context":
 			c.Context = v
 		case "model":
-			if done || s.plan.native && c.Model == "" {
-				c.Model = dialect.Text(v).String()
-			}
+			model = textOf(v)
 		default:
 			s.number(m.Name, v)
 		}
@@ -127,6 +125,7 @@ func (s *ollamaStream) read(line dialect.Raw) (*dialect.Chunk, error) {
 	s.text = s.text || !c.Text.Empty()
 	s.thought = s.thought || !c.Thinking.Empty()
 	if done {
+		c.Model = model.String()
 		s.end(c, reason)
 	}
 	return c, nil

@@ -118,8 +118,7 @@ type exchange struct {
 // request is what do sends.
 type request struct {
 	method, path string
-	kind         string    // content type, "" = application/json where there is a body
-	body         []byte    // whole body
+	body         []byte    // whole body, JSON
 	stream       io.Reader // or: a body of unknown length, sent chunked
 }
 
