@@ -178,6 +178,28 @@ func TestAnthropicKeepAliveNeverStartsASecondMessage(t *testing.T) {
 	}
 }
 
+// W-10.
+func TestAnthropicEventsHoldNoNullsButTheStopOnes(t *testing.T) {
+	for _, a := range streamCases {
+		stream := string(streamed(anthropicRequest(t), a.chunks, a.fail))
+		stream = strings.NewReplacer(`"stop_reason":null`, "", `"stop_sequence":null`, "").Replace(stream)
+		if strings.Contains(stream, "null") {
+			t.Errorf("%s: %s", a.name, stream)
+		}
+	}
+}
+
+// W-24: literals pass byte for byte, whatever a chunk's border cuts.
+func TestBlocksPassLiteralsByteForByte(t *testing.T) {
+	for _, lit := range []string{`"\ud83d\ude00"`, `"😀"`, `"\u4e2d 中"`, `"a\/b\n"`} {
+		for _, r := range []*Request{anthropicRequest(t), responsesRequest(t)} {
+			if out := streamed(r, []*Chunk{{Text: Text(lit)}}, nil); !bytes.Contains(out, []byte(":"+lit)) {
+				t.Errorf("%s: %s is not in %s", r.Protocol, lit, out)
+			}
+		}
+	}
+}
+
 // W-14: an answer whose whole limit went into thinking says so.
 func TestAnthropicThinkingThatAteTheLimitEndsInMaxTokens(t *testing.T) {
 	msg, err := accumulate(streamed(anthropicRequest(t), []*Chunk{think("on and on"), finished(FinishLength, Usage{9, 100, -1, 100})}, nil))

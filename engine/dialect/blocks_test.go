@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"unicode/utf16"
 
 	"pgregory.net/rapid"
 )
@@ -247,4 +248,45 @@ func TestInterleavedCallsKeepTheirArgumentsApart(t *testing.T) {
 			}
 		}
 	})
+}
+
+// However the arguments are cut, the custom tool's text comes out as it went in.
+func TestCustomInputIsItsTextHoweverItIsCut(t *testing.T) {
+	r := responsesRequest(t)
+	rapid.Check(t, func(t *rapid.T) {
+		want := rapid.String().Draw(t, "input")
+		args := `{"input":` + string(Quote(want)) + `}`
+		if rapid.Bool().Draw(t, "ascii") {
+			args = asciiEscaped(args)
+		}
+		chunks := []*Chunk{toolPiece(0, "", "apply_patch", "")}
+		for rest := args; rest != ""; {
+			n := rapid.IntRange(1, len(rest)).Draw(t, "bytes")
+			for n < len(rest) && rest[n]&0xC0 == 0x80 {
+				n++ // runtimes send whole characters
+			}
+			chunks = append(chunks, toolPiece(0, "", "", rest[:n]))
+			rest = rest[n:]
+		}
+		events := readEvents(t, streamed(r, chunks, nil))
+		checkResponsesStream(t, events)
+		if got := dig(events[len(events)-1].data, "response", "output", 0, "input"); got != want {
+			t.Fatalf("input %q, want %q", got, want)
+		}
+	})
+}
+
+// asciiEscaped writes JSON as Python does by default.
+func asciiEscaped(s string) string {
+	var b strings.Builder
+	for _, c := range s {
+		if c < 0x80 {
+			b.WriteRune(c)
+			continue
+		}
+		for _, u := range utf16.Encode([]rune{c}) {
+			fmt.Fprintf(&b, `\u%04x`, u)
+		}
+	}
+	return b.String()
 }

@@ -4,9 +4,9 @@ import (
 	"bytes"
 	"fmt"
 	"reflect"
+	"runtime"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/openai/openai-go/v3/responses"
 )
@@ -334,21 +334,24 @@ func TestResponsesItemsHaveIDsToReferTo(t *testing.T) {
 	}
 }
 
-// A hostile conversation costs no more than its size.
+// A hostile conversation costs no more than its size, in what is allocated:
+// times depend on the machine.
 func TestResponsesLongConversationsAreReadInOnePass(t *testing.T) {
 	for name, piece := range map[string]string{
 		"reasoning between calls": `{"type":"reasoning","summary":[{"text":"abcdefgh"}]},{"type":"function_call","call_id":"c","name":"f"}`,
 		"unknown kinds":           `{"type":"brand_new"}`,
 		"files":                   `{"role":"user","content":[{"type":"input_file"}]}`,
 	} {
-		n := (4 << 20) / len(piece)
+		n := (1 << 20) / len(piece)
 		body := `{"model":"m","input":[` + strings.TrimSuffix(strings.Repeat(piece+",", n), ",") + `]}`
-		start := time.Now()
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
 		r := mustParse(t, OpenAIResponses, body)
-		if took := time.Since(start); took > 5*time.Second {
-			t.Errorf("%s: %v", name, took)
+		runtime.ReadMemStats(&after)
+		if times := (after.TotalAlloc - before.TotalAlloc) / uint64(len(body)); times > 100 {
+			t.Errorf("%s: allocates %d times the body", name, times)
 		}
-		if len(r.Dropped) > 100 {
+		if len(r.Dropped) > maxNotes+1 {
 			t.Errorf("%s: %d notes for the record", name, len(r.Dropped))
 		}
 	}
