@@ -1,0 +1,145 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+)
+
+// Validate checks every value by itself and the settings against each other.
+// Its error joins one *SettingError for each fault.
+func (c *Config) Validate() error {
+	var wrong []error
+	for i := range settings {
+		s := &settings[i]
+		if err := s.kind.check(c.field(s.Key).Interface()); err != nil {
+			e := wrongValue(s, c.where(s.Key), "", err)
+			wrong = append(wrong, e)
+		}
+	}
+	if len(wrong) > 0 {
+		return errors.Join(wrong...)
+	}
+	for _, rule := range rules {
+		if problem := rule.broken(c); problem != "" {
+			wrong = append(wrong, &SettingError{Where: c.where(rule.key), Key: rule.key, Problem: problem})
+		}
+	}
+	return errors.Join(wrong...)
+}
+
+// rules are what settings must keep among each other. broken says what is
+// wrong, "" when nothing is.
+var rules = []struct {
+	key    string
+	broken func(c *Config) string
+}{
+	{"heartbeat.late", func(c *Config) string {
+		if c.Heartbeat.Late < 2*c.Heartbeat.Interval {
+			return fmt.Sprintf("must be at least twice heartbeat.interval (%s)", briefly(c.Heartbeat.Interval))
+		}
+		return ""
+	}},
+	{"heartbeat.offline", func(c *Config) string {
+		if c.Heartbeat.Offline <= c.Heartbeat.Late {
+			return fmt.Sprintf("must be more than heartbeat.late (%s)", briefly(c.Heartbeat.Late))
+		}
+		return ""
+	}},
+	{"routing.score.small_gb", func(c *Config) string {
+		if c.Routing.Score.SmallGB > c.Routing.Score.LargeGB {
+			return fmt.Sprintf("must not be more than routing.score.large_gb (%v)", c.Routing.Score.LargeGB)
+		}
+		return ""
+	}},
+	{"routing.hold.interval", func(c *Config) string {
+		if c.Routing.Hold.Max > 0 && c.Routing.Hold.Interval > c.Routing.Hold.Max {
+			return fmt.Sprintf("must not be more than routing.hold.max (%s)", briefly(c.Routing.Hold.Max))
+		}
+		return ""
+	}},
+	{"runtimes", func(c *Config) string {
+		names := map[string]bool{}
+		for i, r := range c.Runtimes {
+			name := r.name(i)
+			if names[name] {
+				return fmt.Sprintf("two are named %q; give each its own name", name)
+			}
+			names[name] = true
+			if sameAddress(r.URL, c.Listen) {
+				return fmt.Sprintf("%q is this program's own address (listen): it would ask itself", r.URL)
+			}
+		}
+		return ""
+	}},
+	{"pools", func(c *Config) string {
+		names := map[string]bool{}
+		for _, p := range c.Pools {
+			if names[p.Name] {
+				return fmt.Sprintf("two are for the pool %q", p.Name)
+			}
+			names[p.Name] = true
+			if p.MemoryGB > 0 && p.MarginGB >= p.MemoryGB {
+				return fmt.Sprintf("pool %q: margin_gb (%v) leaves nothing of memory_gb (%v)", p.Name, p.MarginGB, p.MemoryGB)
+			}
+		}
+		return ""
+	}},
+	{"aliases", func(c *Config) string {
+		seen := map[string]string{}
+		for name := range sortedNames(c.Aliases) {
+			lower := strings.ToLower(name)
+			if first, twice := seen[lower]; twice {
+				return fmt.Sprintf("%q and %q differ by case only, which names do not", first, name)
+			}
+			seen[lower] = name
+			a := c.Aliases[name]
+			if _, known := c.Routing.Profiles[a.Profile]; a.Profile != "" && !known {
+				return fmt.Sprintf("%s: there is no profile %q", name, a.Profile)
+			}
+			if len(a.Models) == 0 && len(a.Tags) == 0 {
+				return fmt.Sprintf("%s: names neither models nor tags", name)
+			}
+		}
+		return ""
+	}},
+	{"security.api_keys", func(c *Config) string {
+		names, keys := map[string]bool{}, map[Secret]string{}
+		for _, k := range c.Security.APIKeys {
+			if names[k.Name] {
+				return fmt.Sprintf("two are named %q", k.Name)
+			}
+			names[k.Name] = true
+			if other, twice := keys[k.Key]; twice {
+				return fmt.Sprintf("%q and %q are the same key", other, k.Name)
+			}
+			keys[k.Key] = k.Name
+		}
+		return ""
+	}},
+}
+
+// where names the place that set a key, for messages; "" for a default.
+func (c *Config) where(key string) string {
+	_, place, _ := strings.Cut(c.origin[key], " ")
+	return place
+}
+
+// field returns the Config field of a key.
+func (c *Config) field(key string) reflect.Value {
+	v := reflect.ValueOf(c).Elem()
+	for part := range strings.SplitSeq(key, ".") {
+		v = tagged(v, part)
+	}
+	return v
+}
+
+// values returns all settings by key.
+func (c *Config) values() map[string]any {
+	out := make(map[string]any, len(settings))
+	for i := range settings {
+		out[settings[i].Key] = c.field(settings[i].Key).Interface()
+	}
+	return out
+}

@@ -1,0 +1,143 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/knadh/koanf/maps"
+	"go.yaml.in/yaml/v3"
+)
+
+// fileParser reads the settings file for koanf. It works on YAML's nodes, not
+// on plain values, because an error names its line.
+type fileParser struct {
+	name    string            // of the file, for messages
+	origin  map[string]string // gets the line of each key
+	secrets bool              // set when the file holds a key
+
+	values map[string]any
+	wrong  []error
+}
+
+// Unmarshal returns the file's values, typed as the Config fields are, or all
+// that is wrong with it.
+func (p *fileParser) Unmarshal(text []byte) (map[string]any, error) {
+	var doc yaml.Node
+	if err := yaml.Unmarshal(text, &doc); err != nil {
+		return nil, fmt.Errorf("%s: %s", p.name, strings.TrimPrefix(err.Error(), "yaml: "))
+	}
+	p.values = map[string]any{}
+	if len(doc.Content) > 0 {
+		p.section("", follow(doc.Content[0]))
+	}
+	if len(p.wrong) > 0 {
+		return nil, errors.Join(p.wrong...)
+	}
+	return maps.Unflatten(p.values, "."), nil
+}
+
+// Marshal is not needed: settings are never written by koanf.
+func (p *fileParser) Marshal(map[string]any) ([]byte, error) {
+	return nil, errors.New("settings are not written this way")
+}
+
+// section reads the keys below prefix.
+func (p *fileParser) section(prefix string, n *yaml.Node) {
+	if n.Tag == "!!null" {
+		return // all of it is commented out
+	}
+	if n.Kind != yaml.MappingNode {
+		p.fail(n, strings.TrimSuffix(prefix, "."), n.Value, errors.New("must hold settings of its own, each on a line"))
+		return
+	}
+	seen := map[string]int{}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		name, value := n.Content[i], follow(n.Content[i+1])
+		key := prefix + name.Value
+		if first, twice := seen[key]; twice {
+			p.fail(name, key, "", fmt.Errorf("given twice, first in line %d", first))
+			continue
+		}
+		seen[key] = name.Line
+		p.entry(key, name, value)
+	}
+}
+
+// entry reads one key: a setting, a section, or neither.
+func (p *fileParser) entry(key string, name, value *yaml.Node) {
+	s, ok := settingOf(key)
+	switch {
+	case ok:
+		p.setting(s, value)
+	case isSection(key):
+		p.section(key+".", value)
+	default:
+		p.fail(name, key, "", unknownKey(key, settingKeys()))
+	}
+}
+
+func (p *fileParser) setting(s *Setting, value *yaml.Node) {
+	if value.Tag == "!!null" {
+		return
+	}
+	v, err := s.kind.node(value)
+	if err != nil {
+		written := ""
+		if value.Kind == yaml.ScalarNode {
+			written = value.Value
+		}
+		e := wrongValue(s, p.at(value.Line), written, err)
+		var in *insideError
+		if errors.As(err, &in) {
+			e.Where = p.at(in.line)
+		}
+		p.wrong = append(p.wrong, e)
+		return
+	}
+	p.values[s.Key] = v
+	p.origin[s.Key] = "file " + p.at(value.Line)
+	p.secrets = p.secrets || holdsSecret(v)
+}
+
+func (p *fileParser) fail(n *yaml.Node, key, value string, err error) {
+	if key == "" {
+		key = "the file"
+	}
+	p.wrong = append(p.wrong, &SettingError{Where: p.at(n.Line), Key: key, Value: value, Problem: err.Error()})
+}
+
+func (p *fileParser) at(line int) string { return fmt.Sprintf("%s:%d", p.name, line) }
+
+func holdsSecret(v any) bool {
+	switch list := v.(type) {
+	case []APIKey:
+		return len(list) > 0
+	case []RuntimeConfig:
+		for _, r := range list {
+			if r.APIKey != "" {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// isSection reports whether settings lie below the key.
+func isSection(key string) bool {
+	for i := range settings {
+		if strings.HasPrefix(settings[i].Key, key+".") {
+			return true
+		}
+	}
+	return false
+}
+
+// settingKeys returns all keys.
+func settingKeys() []string {
+	keys := make([]string, len(settings))
+	for i := range settings {
+		keys[i] = settings[i].Key
+	}
+	return keys
+}

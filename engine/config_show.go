@@ -1,0 +1,164 @@
+package engine
+
+import (
+	"encoding/json"
+	"fmt"
+	"iter"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"bellwether/engine/admin"
+)
+
+// Shown is one setting with its value, as the settings page gives it. Values
+// are plain JSON: durations in seconds, secrets hidden.
+type Shown struct {
+	Setting
+	Value   any    `json:"value"`
+	Default any    `json:"default"`
+	Source  string `json:"source"` // default, file NAME:LINE, env NAME, flag NAME
+}
+
+// Source says where a key's value comes from: default, file NAME:LINE, env
+// NAME or flag NAME.
+func (c *Config) Source(key string) string {
+	if from := c.origin[key]; from != "" {
+		return from
+	}
+	return "default"
+}
+
+// Show returns every setting in the form of the admin API, values as text.
+func (c *Config) Show() []admin.Setting {
+	described := c.Describe()
+	out := make([]admin.Setting, 0, len(described))
+	for _, s := range described {
+		out = append(out, admin.Setting{
+			Key: s.Key, Value: PrintValue(s.Value), Source: s.Source, Default: PrintValue(s.Default), Unit: s.Unit,
+		})
+	}
+	return out
+}
+
+// Describe returns every setting with its value and where that comes from, in
+// the order of the docs.
+func (c *Config) Describe() []Shown {
+	base := Default()
+	base.DataDir, base.Node.Name = c.sources.DataDir, c.sources.NodeName
+	out := make([]Shown, 0, len(settings))
+	for _, s := range settings {
+		out = append(out, Shown{
+			Setting: s, Source: c.Source(s.Key),
+			Value:   s.kind.show(c.field(s.Key).Interface()),
+			Default: s.kind.show(base.field(s.Key).Interface()),
+		})
+	}
+	return out
+}
+
+// Changes compares two configs: the keys whose change is in force at once, and
+// those that need a restart.
+func (c *Config) Changes(next *Config) (live, restart []string) {
+	for i := range settings {
+		key := settings[i].Key
+		if reflect.DeepEqual(c.field(key).Interface(), next.field(key).Interface()) {
+			continue
+		}
+		if settings[i].Restart {
+			restart = append(restart, key)
+		} else {
+			live = append(live, key)
+		}
+	}
+	return live, restart
+}
+
+// PrintValue writes a shown value on one line, as the settings file would.
+func PrintValue(v any) string {
+	switch v := v.(type) {
+	case string:
+		return v
+	case float64, int, bool:
+		return fmt.Sprint(v)
+	}
+	b, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Sprint(v)
+	}
+	return string(b)
+}
+
+// SettingsDoc returns the page that documents every setting, as Markdown.
+func SettingsDoc() string {
+	var b strings.Builder
+	b.WriteString(settingsIntro)
+	d := Default()
+	section := ""
+	for _, s := range settings {
+		if top, _, _ := strings.Cut(s.Key, "."); top != section && strings.Contains(s.Key, ".") {
+			section = top
+			fmt.Fprintf(&b, "\n## %s\n", top)
+		}
+		fmt.Fprintf(&b, "\n### `%s`\n\n%s\n\n", s.Key, s.Doc)
+		fmt.Fprintf(&b, "- default: %s\n", docDefault(&s, d))
+		fmt.Fprintf(&b, "- allowed: %s\n", s.kind.allowed())
+		if len(s.Env) > 0 {
+			fmt.Fprintf(&b, "- variable: `%s`\n", strings.Join(s.Env, "`, `"))
+		}
+		effect := "at once"
+		if s.Restart {
+			effect = "after a restart"
+		}
+		fmt.Fprintf(&b, "- scope: %s; a change counts %s\n", s.Scope, effect)
+		if s.Later != "" {
+			fmt.Fprintf(&b, "- not yet: %s\n", s.Later)
+		}
+	}
+	return b.String()
+}
+
+const settingsIntro = `# Settings
+
+One YAML file, over it variables, over them flags. ` + "`bellwether config show`" + ` gives every value in force with where it comes from, ` + "`bellwether config check`" + ` reads the file without starting anything, ` + "`bellwether config path`" + ` says where the file is.
+
+A wrong value is named with file, line, key and what is allowed. At start it stops the program; later the last good settings stay in force. Times are written as 90s, 1h30m or plain seconds; sizes in GB are 2^30 bytes. Lists are written with commas in variables. Settings of scope *node* are this machine's own; those of scope *fleet* are the same on every machine of a fleet.
+
+    listen: localhost:11435
+    runtimes:
+      - {name: ollama, kind: ollama, url: http://127.0.0.1:11434}
+    pools:
+      - {memory_gb: auto, margin_gb: 2}
+    aliases:
+      fast: {models: [qwen3:4b, llama3.2:3b]}
+
+This page is made from the program's own table.
+`
+
+func docDefault(s *Setting, d *Config) string {
+	switch s.Key {
+	case "data_dir":
+		return "the system's place for a program's data"
+	case "node.name":
+		return "the host's name"
+	case "runtimes":
+		return "those found at their usual ports"
+	case "pools":
+		return "those found, with memory_gb auto and margin_gb 2"
+	}
+	text := PrintValue(s.kind.show(d.field(s.Key).Interface()))
+	switch text {
+	case "", "[]", "{}":
+		return "none"
+	}
+	if s.Unit != "" && !strings.ContainsAny(text, ":n") {
+		text += " " + s.Unit
+	}
+	return "`" + text + "`"
+}
+
+// sortedNames yields a map's keys in order.
+func sortedNames[V any](m map[string]V) iter.Seq[string] {
+	return slices.Values(slices.Sorted(maps.Keys(m)))
+}
