@@ -155,10 +155,14 @@ func looksLikeCode(b []byte) bool {
 	marks, seen := 0, 0
 	for start := 0; start < len(b); start += sampleOf {
 		window := b[start:min(start+sampled, len(b))]
-		for _, c := range window {
-			marks += int(codeMark[c])
+		for i := 0; i < len(window); i++ {
+			if c := window[i]; c == '\\' && i+1 < len(window) && window[i+1] == 'u' {
+				i += 5 // an escaped letter: its digits are none of the text's
+			} else {
+				marks += int(codeMark[c])
+			}
+			seen++
 		}
-		seen += len(window)
 	}
 	return float64(marks) > codeShare*float64(seen)
 }
