@@ -323,7 +323,8 @@ func (f *Fake) Inject(faults ...Fault) {
 // Heal forgets all faults. Requests already hit keep theirs, but held ones go on.
 func (f *Fake) Heal() { f.faults.heal() }
 
-// Release lets answers held by BreakHold go on.
+// Release lets go the requests that BreakHold has hit so far, those included
+// that still wait for their slot. Later ones are held again.
 func (f *Fake) Release() { f.faults.release() }
 
 // Await returns when cond holds, asking it after every change of the fake's

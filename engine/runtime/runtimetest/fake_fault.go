@@ -22,7 +22,7 @@ const (
 	BreakGarbage  Break = "garbage"   // one frame that is no JSON; the answer goes on after it
 	BreakUnload   Break = "unload"    // the model leaves memory; the answer goes on
 	BreakHang     Break = "hang"      // silence until the client leaves or the fake ends
-	BreakHold     Break = "hold"      // silence until Release or Heal; the answer goes on
+	BreakHold     Break = "hold"      // silence until Release or Heal, called once the request is there; the answer goes on
 	BreakHugeLine Break = "huge-line" // one frame of more than 64 KiB; the answer goes on
 )
 
@@ -124,10 +124,9 @@ func QueueFull() Fault {
 type faultBook struct {
 	any atomic.Bool // whether there are faults: the common case takes no lock
 
-	mu     sync.Mutex // guards what follows
-	list   []*planned
-	held   chan struct{} // closed by release: answers held now go on
-	healed chan struct{} // closed by heal: answers held now or later go on
+	mu   sync.Mutex // guards what follows
+	list []*planned
+	gate chan struct{} // closed by release: the requests hit so far go on
 }
 
 type planned struct {
@@ -150,10 +149,6 @@ func (b *faultBook) heal() {
 	b.mu.Lock()
 	b.list = nil
 	b.any.Store(false)
-	if b.healed != nil {
-		close(b.healed)
-		b.healed = nil
-	}
 	b.mu.Unlock()
 	b.release()
 }
@@ -161,33 +156,23 @@ func (b *faultBook) heal() {
 func (b *faultBook) release() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.held != nil {
-		close(b.held)
-		b.held = nil
+	if b.gate != nil {
+		close(b.gate)
+		b.gate = nil
 	}
 }
 
-// gate is closed at the next release.
-func (b *faultBook) gate() <-chan struct{} {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.held == nil {
-		b.held = make(chan struct{})
-	}
-	return b.held
-}
-
-// meet returns what hits a request, nil when nothing does, and what is closed
-// when it is over. key is the model's
+// meet returns what hits a request, nil when nothing does, and the gate
+// that lets it out of a hold. key is the model's
 // key, "" when the request names none.
-func (b *faultBook) meet(path, key string, generates bool, same func(name string) string) (out []*Fault, healed <-chan struct{}) {
+func (b *faultBook) meet(path, key string, generates bool, same func(name string) string) (out []*Fault, gate <-chan struct{}) {
 	if !b.any.Load() {
 		return nil, nil
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.healed == nil {
-		b.healed = make(chan struct{})
+	if b.gate == nil {
+		b.gate = make(chan struct{})
 	}
 	for _, p := range b.list {
 		if p.onlyLoads() || p.spent() || !p.concerns(path, key, generates, same) {
@@ -199,7 +184,7 @@ func (b *faultBook) meet(path, key string, generates bool, same func(name string
 		p.hit++
 		out = append(out, &p.Fault)
 	}
-	return out, b.healed
+	return out, b.gate
 }
 
 func (f *Fault) concerns(path, key string, generates bool, same func(string) string) bool {

@@ -28,9 +28,9 @@ func (f *Fake) serve(w http.ResponseWriter, r *http.Request) {
 		panic(http.ErrAbortHandler)
 	}
 	f.journal.body(e, body)
-	tracked := &statusWriter{ResponseWriter: w, e: e}
+	tracked := &statusWriter{ResponseWriter: w, e: e, bell: &f.bell}
 	if f.replay != nil {
-		if x := f.replay.Find(r.Method, r.URL.Path, r.Header, body); x != nil {
+		if x := f.replay.Find(r, body); x != nil {
 			x.write(tracked)
 			return
 		}
@@ -64,16 +64,21 @@ func isUpload(path string) bool { return strings.HasPrefix(path, "/api/blobs/") 
 // statusWriter notes the status where the handler does not.
 type statusWriter struct {
 	http.ResponseWriter
-	e *entry
+	e    *entry
+	bell *bell
 }
 
 func (w *statusWriter) WriteHeader(status int) {
-	w.e.status.CompareAndSwap(0, int32(status))
+	if w.e.status.CompareAndSwap(0, int32(status)) {
+		w.bell.ring()
+	}
 	w.ResponseWriter.WriteHeader(status)
 }
 
 func (w *statusWriter) Write(b []byte) (int, error) {
-	w.e.status.CompareAndSwap(0, http.StatusOK)
+	if w.e.status.CompareAndSwap(0, http.StatusOK) {
+		w.bell.ring()
+	}
 	return w.ResponseWriter.Write(b)
 }
 
@@ -93,12 +98,12 @@ func (f *Fake) name(e *entry, model string) string {
 // meet collects the faults of a request and lets the first of their effects
 // happen. done means the request is answered.
 func (f *Fake) meet(w http.ResponseWriter, r *http.Request, key string, generates bool) (t trouble, done bool) {
-	faults, healed := f.faults.meet(r.URL.Path, key, generates, f.key)
+	faults, gate := f.faults.meet(r.URL.Path, key, generates, f.key)
 	if len(faults) == 0 {
 		return trouble{}, false
 	}
 	t = troubleOf(faults)
-	t.healed = healed
+	t.gate = gate
 	if t.delay > 0 && !sleep(r, t.delay) {
 		return t, true
 	}
@@ -118,8 +123,7 @@ func (f *Fake) meet(w http.ResponseWriter, r *http.Request, key string, generate
 			return t, true
 		case BreakHold:
 			select {
-			case <-f.faults.gate():
-			case <-healed:
+			case <-gate:
 			case <-r.Context().Done():
 				return t, true
 			}

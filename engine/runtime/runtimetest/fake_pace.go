@@ -63,25 +63,23 @@ func (p *pacer) spring(f *Fault, l *lease) error {
 	case BreakUnload:
 		p.s.f.forceOut(l.rn)
 	case BreakHang:
-		return p.silence(nil, nil)
+		return p.silence(nil)
 	case BreakHold:
 		began := time.Now()
-		err := p.silence(p.s.f.faults.gate(), p.t.healed)
+		err := p.silence(p.t.gate)
 		p.spare += time.Since(began)
 		return err
 	}
 	return nil
 }
 
-// silence waits for either gate; nil ones never open.
-func (p *pacer) silence(gate, healed <-chan struct{}) error {
+// silence waits for the gate; nil never opens.
+func (p *pacer) silence(gate <-chan struct{}) error {
 	p.s.e.held.Store(true)
 	p.s.f.bell.ring()
 	defer p.s.e.held.Store(false)
 	select {
 	case <-gate:
-		return nil
-	case <-healed:
 		return nil
 	case <-p.ctx.Done():
 		return p.ctx.Err()

@@ -147,16 +147,21 @@ func OpenReplay(dir string) (*Replay, error) {
 func NewReplay(list []*Exchange) *Replay {
 	r := &Replay{byRequest: map[string][]*Exchange{}, given: map[string]int{}}
 	for _, x := range list {
-		key := requestKey(x.Method, x.Path, x.Header, x.Body)
+		key := requestKey(x.Method, x.Path, x.Header.Get("Host"), x.Header, x.Body)
 		r.byRequest[key] = append(r.byRequest[key], x)
 	}
 	return r
 }
 
 // Find returns the recording of an equal request, nil when there is none.
-// Equal are method, path, key, origin and the JSON value of the body.
-func (r *Replay) Find(method, path string, h http.Header, body []byte) *Exchange {
-	key := requestKey(method, path, h, body)
+// Equal are method, path, key, origin, a foreign host, and the JSON value of
+// the body, which the caller has read.
+func (r *Replay) Find(req *http.Request, body []byte) *Exchange {
+	host := req.Host
+	if ownHost(host) {
+		host = ""
+	}
+	key := requestKey(req.Method, req.URL.Path, host, req.Header, body)
 	list := r.byRequest[key]
 	if len(list) == 0 {
 		return nil
@@ -168,12 +173,12 @@ func (r *Replay) Find(method, path string, h http.Header, body []byte) *Exchange
 	return x
 }
 
-func requestKey(method, path string, h http.Header, body []byte) string {
+func requestKey(method, path, host string, h http.Header, body []byte) string {
 	var v any
 	if json.Unmarshal(body, &v) == nil {
 		body, _ = json.Marshal(v) // members in order
 	}
-	return strings.Join([]string{method, path, h.Get("Authorization"), h.Get("Origin"), h.Get("Host"), string(body)}, "\n")
+	return strings.Join([]string{method, path, h.Get("Authorization"), h.Get("Origin"), host, string(body)}, "\n")
 }
 
 // write answers with the recording, a stream frame by frame.
@@ -190,7 +195,10 @@ func (x *Exchange) write(w http.ResponseWriter) {
 		h["Date"] = nil
 	}
 	chunked := x.AnswerHeader.Get("Transfer-Encoding") == "chunked"
-	if !chunked && x.Method != http.MethodHead {
+	switch {
+	case x.Method == http.MethodHead:
+		h["Content-Length"] = x.AnswerHeader["Content-Length"]
+	case !chunked: // not the recorded length: paths in the recordings were shortened
 		h.Set("Content-Length", strconv.Itoa(len(x.Answer)))
 	}
 	w.WriteHeader(x.Status)

@@ -89,7 +89,7 @@ type trouble struct {
 	thinkOnly         bool
 	swallow           bool
 	empty             bool
-	healed            <-chan struct{}
+	gate              <-chan struct{}
 }
 
 func troubleOf(faults []*Fault) (t trouble) {
