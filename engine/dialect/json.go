@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -64,27 +65,41 @@ func jsonFault(err error) *fault {
 	return &fault{what: fmt.Sprintf("the request body is not valid JSON: %v at byte %d", syntax.Err, syntax.ByteOffset)}
 }
 
-// mendUnicode replaces invalid UTF-8 and lone surrogate escapes in valid JSON.
+// mendUnicode replaces every invalid byte and every lone surrogate escape in
+// otherwise valid JSON, as Go's own decoder does.
 func mendUnicode(b []byte) []byte {
-	b = bytes.ToValidUTF8(b, []byte("\uFFFD"))
-	for i := 0; i+6 <= len(b); {
-		if b[i] != '\\' {
-			i++
-			continue
-		}
-		switch esc := b[i+2:]; {
-		case b[i+1] != 'u':
-			i += 2
-		case isHighSurrogate(esc) && len(esc) >= 10 && esc[4] == '\\' && esc[5] == 'u' && isLowSurrogate(esc[6:]):
-			i += 12
-		default:
-			if isHighSurrogate(esc) || isLowSurrogate(esc) {
-				copy(b[i+2:], "fffd")
+	out := make([]byte, 0, len(b)+16)
+	for len(b) > 0 {
+		n := 1
+		switch {
+		case b[0] == '\\':
+			n = escapeSize(b)
+			if n == 6 && (isHighSurrogate(b[2:6]) || isLowSurrogate(b[2:6])) {
+				out, b = append(out, `\ufffd`...), b[6:]
+				continue
 			}
-			i += 6
+		case b[0] >= utf8.RuneSelf:
+			var c rune
+			if c, n = utf8.DecodeRune(b); c == utf8.RuneError && n == 1 {
+				out, b = append(out, "\uFFFD"...), b[1:]
+				continue
+			}
 		}
+		out, b = append(out, b[:n]...), b[n:]
 	}
-	return b
+	return out
+}
+
+// escapeSize is the length of the escape that b begins with: a surrogate pair
+// is one of 12 bytes, and 6 with a surrogate is half a pair.
+func escapeSize(b []byte) int {
+	switch {
+	case len(b) < 6 || b[1] != 'u':
+		return min(2, len(b))
+	case len(b) >= 12 && isHighSurrogate(b[2:6]) && b[6] == '\\' && b[7] == 'u' && isLowSurrogate(b[8:12]):
+		return 12
+	}
+	return 6
 }
 
 // Kind is the first byte of a value and so its type: { [ " t f n, 0 for a

@@ -147,7 +147,7 @@ func TestModelInAnotherSpellingIsTakenAsModel(t *testing.T) {
 // JavaScript cuts strings in the middle of an emoji; some runtimes answer 500.
 func TestLoneSurrogatesAndInvalidUTF8AreMended(t *testing.T) {
 	r := parsed(t, OpenAIChat, `{"model":"m","messages":[{"role":"user","content":"a\ud83d b\ude00 c\ud83d\ude00 `+"\xff\xfe"+` \\ud83d"}]}`)
-	if got, want := r.Messages[0].Parts[0].Text.String(), "a\ufffd b\ufffd c😀 \ufffd \\ud83d"; got != want {
+	if got, want := r.Messages[0].Parts[0].Text.String(), "a\ufffd b\ufffd c😀 \ufffd\ufffd \\ud83d"; got != want {
 		t.Errorf("read %q, want %q", got, want)
 	}
 	if len(r.Dropped) != 1 {

@@ -294,7 +294,7 @@ type Chunk struct {
 	Logprobs Raw // the OpenAI form: array of {token, logprob, bytes, top_logprobs}
 	Context  Raw // Ollama generate's context
 	Vectors  [][]float32
-	// Model and Created are what the runtime said, for pass-through.
+	// Model is what the runtime said.
 	Model string
 	// Native is the runtime's own frame when the client's protocol is the
 	// runtime's own and the frame may be passed on byte for byte (but for the
@@ -353,7 +353,8 @@ type Identity struct {
 	// Now stamps the lines of Ollama's stream and measures their total time; nil
 	// = every line says Created and unknown times stay out.
 	Now func() time.Time
-	// InputEstimate is our count of the prompt's tokens, for message_start.
+	// InputEstimate is our count of the prompt's tokens, for message_start and
+	// wherever a protocol demands a count that the runtime did not give.
 	InputEstimate int
 }
 

@@ -48,16 +48,7 @@ func (t Text) Len() int {
 		}
 		n += utf8.RuneCount(in[:i]) + 1
 		in = in[i:]
-		switch {
-		case len(in) >= 6 && in[1] == 'u' && isHighSurrogate(in[2:6]) && len(in) >= 12 && in[6] == '\\' && in[7] == 'u' && isLowSurrogate(in[8:12]):
-			in = in[12:]
-		case len(in) >= 6 && in[1] == 'u':
-			in = in[6:]
-		case len(in) >= 2:
-			in = in[2:]
-		default:
-			return n
-		}
+		in = in[escapeSize(in):]
 	}
 }
 
