@@ -231,16 +231,29 @@ func (n *nodeView) unloads(d *fleet.Deployment) bool {
 	return same > 1
 }
 
-// shortage is what is missing: bytes in each share's pool, and places in the
-// runtime's own count of models.
+// shortage is what is missing: bytes in each share's pool, as sensed and as the
+// ledger counts, and places in the runtime's own count of models.
 type shortage struct {
-	bytes  []int64
-	places int
+	free, ledger []int64
+	places       int
+}
+
+func newShortage(shares int) shortage {
+	both := make([]int64, 2*shares)
+	return shortage{free: both[:shares], ledger: both[shares:]}
 }
 
 func (s *shortage) none() bool {
-	return s.places <= 0 && !slices.ContainsFunc(s.bytes, func(b int64) bool { return b > 0 })
+	for i := range s.free {
+		if s.bytes(i) > 0 {
+			return false
+		}
+	}
+	return s.places <= 0
 }
+
+// bytes is what is missing in a share's pool by either count.
+func (s *shortage) bytes(i int) int64 { return max(s.free[i], s.ledger[i]) }
 
 // findRoom makes the plan, or excludes the candidate:
 //
@@ -251,7 +264,7 @@ func (s *shortage) none() bool {
 //  4. What is missing may come from victims, least recently used first and
 //     then no more of them than needed.
 func (j *judge) findRoom(c *cand, shares []share) {
-	short := shortage{bytes: make([]int64, len(shares))}
+	short := newShortage(len(shares))
 	for i, s := range shares {
 		own := s.pool.heldBy(c.dep.ID)
 		free := s.pool.available
@@ -259,9 +272,9 @@ func (j *judge) findRoom(c *cand, shares []share) {
 			free += own
 		}
 		c.mem.ratio = tighter(c.mem.ratio, free, s.size) // 1
-		short.bytes[i] = s.size - free
+		short.free[i] = s.size - free
 		if s.pool.Limit > 0 { // 2
-			short.bytes[i] = max(short.bytes[i], s.pool.held-own+max(s.need, own)+s.pool.Margin-s.pool.Limit)
+			short.ledger[i] = s.pool.held - own + max(s.need, own) + s.pool.Margin - s.pool.Limit
 		}
 	}
 	limit, count := j.maxLoaded(c)
@@ -353,7 +366,7 @@ func gives(c *cand, d *fleet.Deployment, shares []share, missing *shortage) bool
 		return true
 	}
 	for i, s := range shares {
-		if missing.bytes[i] > 0 && freed(c.node, d, s.pool) > 0 {
+		if missing.free[i] > 0 && freed(c.node, d, s.pool) > 0 || missing.ledger[i] > 0 && s.pool.heldBy(d.ID) > 0 {
 			return true
 		}
 	}
@@ -362,7 +375,8 @@ func gives(c *cand, d *fleet.Deployment, shares []share, missing *shortage) bool
 
 func take(c *cand, d *fleet.Deployment, shares []share, missing *shortage, sign int64) {
 	for i, s := range shares {
-		missing.bytes[i] -= sign * freed(c.node, d, s.pool)
+		missing.free[i] -= sign * freed(c.node, d, s.pool)
+		missing.ledger[i] -= sign * s.pool.heldBy(d.ID)
 	}
 	if d.ID.Runtime == c.dep.ID.Runtime {
 		missing.places -= int(sign)
@@ -370,9 +384,10 @@ func take(c *cand, d *fleet.Deployment, shares []share, missing *shortage, sign 
 }
 
 // freed is what a deployment's leaving gives back to a pool: its claim there,
-// else its size where nothing is recorded and the pool is its runtime's own.
+// else, where the free memory is sensed and nothing is recorded of it, its size
+// in its runtime's own pool.
 func freed(n *nodeView, d *fleet.Deployment, p *poolView) int64 {
-	if held := p.heldBy(d.ID); held > 0 {
+	if held := p.heldBy(d.ID); held > 0 || !p.Free.Known {
 		return held
 	}
 	for i := range n.pools {
@@ -397,14 +412,14 @@ const (
 // pool could not hold the model.
 func (j *judge) excludeMemory(c *cand, shares []share, short *shortage, limit, count int) {
 	for i, s := range shares {
-		if short.bytes[i] <= 0 {
+		if short.bytes(i) <= 0 {
 			continue
 		}
 		if never(c, shares) {
 			c.exclude(fleet.CodeMemory, false, memoryNever, c.dep.ID.Model, max(s.need, s.size), largestLimit(c.node), c.node.Name)
 			return
 		}
-		c.exclude(fleet.CodeMemory, true, memoryNow, c.dep.ID.Model, max(s.need, s.size), max(0, max(s.need, s.size)-short.bytes[i]), c.node.Name, s.pool.Name)
+		c.exclude(fleet.CodeMemory, true, memoryNow, c.dep.ID.Model, max(s.need, s.size), max(0, max(s.need, s.size)-short.bytes(i)), c.node.Name, s.pool.Name)
 		return
 	}
 	c.exclude(fleet.CodeMemory, true, memoryCount, c.dep.ID.Runtime, int64(count), int64(limit), c.node.Name)
