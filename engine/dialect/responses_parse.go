@@ -50,8 +50,12 @@ func (r *Request) readResponses(m Member) *fault {
 		if m.Value.Kind() == 't' {
 			r.drop("background: answered in this call")
 		}
-	case "conversation", "prompt":
+	case "conversation":
 		return notKept(m)
+	case "prompt": // a template by its id
+		if m.Value.Kind() == '{' {
+			return notKept(m)
+		}
 	}
 	return nil
 }

@@ -114,6 +114,7 @@ func TestResponsesFaultNamesItsField(t *testing.T) {
 		`"input":"a","tools":[{"type":"namespace","tools":[]}]`:                          "tools[0].name",
 		`"input":"a","text":{"format":{"type":"yaml"}}`:                                  "text.format.type",
 		`"input":"a","reasoning":{"effort":"extreme"}`:                                   "reasoning.effort",
+		`"input":"a","prompt":{"id":"pmpt_1"}`:                                           "prompt",
 		`"input":"a","conversation":"conv_1"`:                                            "conversation",
 		`"input":"a","max_output_tokens":"many"`:                                         "max_output_tokens",
 		`"input":[{"type":"function_call_output","output":"x"}]`:                         "input[0].call_id",
