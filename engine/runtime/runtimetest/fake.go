@@ -267,6 +267,25 @@ func (f *Fake) Loaded() []string {
 	return names
 }
 
+// Loading reports whether the model is being loaded.
+func (f *Fake) Loading(model string) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	rn := f.runners[f.key(model)]
+	return rn != nil && rn.loading
+}
+
+// Connections is how many connections were accepted since Start.
+func (f *Fake) Connections() int { return f.serving.count() }
+
+// SetGPU changes the share of a loaded model that is in VRAM: a runtime that
+// fell back to the CPU reports 0.
+func (f *Fake) SetGPU(share float64) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.config.GPU = share
+}
+
 // KillRunner ends the model's runner like SIGKILL: running answers break off
 // as recorded, /api/ps goes on listing it, and the next request loads again.
 func (f *Fake) KillRunner(model string) {

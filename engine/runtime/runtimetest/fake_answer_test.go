@@ -211,3 +211,30 @@ func TestEmbeddingsAreStableAndOfUnitLength(t *testing.T) {
 		t.Errorf("empty: %s", body)
 	}
 }
+
+func TestWrongTypesAreRefusedInTheDecodersWords(t *testing.T) {
+	f := start(t, FakeConfig{Models: models("tiny")})
+	for message, want := range map[string]string{
+		`{"role":"user","content":[{"type":"text","text":"hi"}]}`:                                     "json: cannot unmarshal array into Go struct field ChatRequest.messages.content of type string",
+		`{"role":"user","content":"hi","images":["data:image/png;base64,aGk="]}`:                      "illegal base64 data at input byte 4",
+		`{"role":"assistant","content":"","tool_calls":[{"function":{"name":"f","arguments":"{}"}}]}`: "json: cannot unmarshal string into Go struct field ChatRequest.messages.tool_calls.function.arguments of type map[string]interface {}",
+	} {
+		if r := ask1(t, f, `"model":"tiny","messages":[`+message+`]`); r.Error != want {
+			t.Errorf("%s: %q, want %q", message, r.Error, want)
+		}
+	}
+	if r := ask1(t, f, `"model":"tiny","think":"hard",`+hi); !strings.Contains(r.Error, "invalid think value") {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestCallToAnUndeclaredToolIsSwallowed(t *testing.T) {
+	f := start(t, FakeConfig{Models: []FakeModel{{Name: "tiny", Capabilities: []string{"completion", "tools"},
+		Script: []Answer{{Calls: []Call{{Name: "rm", Arguments: `{}`}}}}}}})
+	if r := ask1(t, f, `"model":"tiny",`+timeTools+`,`+hi); len(r.Message.ToolCalls) != 0 || r.Message.Content != "" || r.EvalCount != 16 || r.DoneReason != "stop" {
+		t.Errorf("%+v", r)
+	}
+	if r := ask1(t, f, `"model":"tiny",`+hi); len(r.Message.ToolCalls) != 1 {
+		t.Errorf("without tools: %+v", r)
+	}
+}

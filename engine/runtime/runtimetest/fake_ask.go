@@ -22,6 +22,7 @@ type ask struct {
 	chars    int
 	messages int
 	turns    bool   // a messages member was there
+	hollow   string // role of a turn with neither content nor calls, "" = none
 	role     string // of the turn being read
 	lastRole string // of the last turn that is no system text
 	lastUser []byte // literal, or joined text in quotes

@@ -1,5 +1,13 @@
 package runtimetest
 
+import (
+	"bytes"
+	"encoding/base64"
+	"fmt"
+	"io"
+	"slices"
+)
+
 // readOllama reads the bodies of /api/chat and /api/generate.
 func readOllama(path string, body []byte) (*ask, error) {
 	a := &ask{path: path, body: body, stream: true, max: -1, seed: 0}
@@ -24,7 +32,11 @@ func readOllama(path string, body []byte) (*ask, error) {
 		case "messages":
 			a.turns = true
 			if check(v, "messages", "[]api.Message", k == '[') {
-				eachElement(v, func(m []byte) { readOllamaMessage(a, m) })
+				eachElement(v, func(m []byte) {
+					if err := readOllamaMessage(a, m); err != nil && wrong == nil {
+						wrong = err
+					}
+				})
 			}
 		case "prompt":
 			if check(v, "prompt", "string", k == '"') {
@@ -48,6 +60,9 @@ func readOllama(path string, body []byte) (*ask, error) {
 			}
 		case "think":
 			a.think = thinkOf(v)
+			if level := text(v); k == '"' && !slices.Contains(thinkLevels, level) && wrong == nil {
+				wrong = fmt.Errorf(`invalid think value: %q (must be "high", "medium", "low", "max", true, or false)`, level)
+			}
 		case "keep_alive":
 			a.keepAlive = v
 		case "tools":
@@ -74,23 +89,58 @@ func readOllama(path string, body []byte) (*ask, error) {
 	return a, wrong
 }
 
-func readOllamaMessage(a *ask, m []byte) {
+var thinkLevels = []string{"high", "medium", "low", "max"}
+
+// readOllamaMessage is as strict as Ollama's decoder: content is a string,
+// images are base64, arguments are an object.
+func readOllamaMessage(a *ask, m []byte) (wrong error) {
 	var role, content []byte
 	images := 0
+	fail := func(err error) {
+		if wrong == nil {
+			wrong = err
+		}
+	}
 	eachMember(m, func(name, v []byte) {
 		switch string(name) {
 		case "role":
 			role = v
 		case "content":
 			content = v
+			if k := kind(v); k != '"' && k != 'n' {
+				fail(typeError{goKind(v), "ChatRequest.messages.content", "string"})
+			}
 		case "images":
-			eachElement(v, func([]byte) { images++ })
-		case "tool_calls", "thinking":
+			eachElement(v, func(image []byte) {
+				images++
+				if err := checkBase64(image); err != nil {
+					fail(err)
+				}
+			})
+		case "tool_calls":
+			a.readRaw(v)
+			eachElement(v, func(call []byte) {
+				args := member(member(call, "function"), "arguments")
+				if k := kind(args); k != '{' && k != 'n' {
+					fail(typeError{goKind(args), "ChatRequest.messages.tool_calls.function.arguments", "map[string]interface {}"})
+				}
+			})
+		case "thinking":
 			a.readRaw(v)
 		}
 	})
 	a.images += images
 	a.say(text(role), content)
+	return wrong
+}
+
+// checkBase64 decodes an image as Ollama does, in the words of Go's decoder.
+func checkBase64(image []byte) error {
+	if kind(image) != '"' {
+		return typeError{goKind(image), "ChatRequest.messages.images", "api.ImageData"}
+	}
+	_, err := io.Copy(io.Discard, base64.NewDecoder(base64.StdEncoding, bytes.NewReader(image[1:len(image)-1])))
+	return err
 }
 
 func readOptions(a *ask, v []byte) {

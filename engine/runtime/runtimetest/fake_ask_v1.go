@@ -55,6 +55,7 @@ func readChat(path string, body []byte) *ask {
 
 func readChatMessage(a *ask, m []byte) {
 	var role, content []byte
+	calls := false
 	eachMember(m, func(name, v []byte) {
 		switch string(name) {
 		case "role":
@@ -62,10 +63,14 @@ func readChatMessage(a *ask, m []byte) {
 		case "content":
 			content = v
 		case "tool_calls":
+			calls = true
 			a.readRaw(v)
 		}
 	})
 	r := text(role)
+	if content == nil && !calls {
+		a.hollow = r
+	}
 	if kind(content) != '[' {
 		a.say(r, content)
 		return

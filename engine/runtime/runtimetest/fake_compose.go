@@ -3,6 +3,7 @@ package runtimetest
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 )
 
@@ -31,7 +32,7 @@ func (s *speech) compose(t trouble, ctx int) {
 		s.pieces, s.endless = nil, false
 	}
 	if t.swallow {
-		s.hidden = 16 * len(s.calls)
+		s.hidden += callTokens * len(s.calls)
 		s.calls = nil
 	}
 	s.stopAtWords()
@@ -81,12 +82,23 @@ func (s *speech) use(a *Answer) {
 	} else {
 		s.pieces = cut(a.Text, s.escapes())
 	}
-	for i, c := range a.Calls {
-		s.addCall(c.Name, c.Arguments, i)
+	for _, c := range a.Calls {
+		if s.swallows(c.Name) {
+			s.hidden += callTokens
+			continue
+		}
+		s.addCall(c.Name, c.Arguments, len(s.calls))
 	}
 	if a.Reason != "" {
 		s.reason = a.Reason
 	}
+}
+
+// swallows reports whether a call vanishes: Ollama drops those to tools that
+// were not declared.
+func (s *speech) swallows(name string) bool {
+	return s.f.config.Kind == Ollama && len(s.a.tools) > 0 &&
+		!slices.ContainsFunc(s.a.tools, func(t tool) bool { return t.name == name })
 }
 
 // wantsCall reports whether the model calls a tool: it was given some, may use

@@ -49,11 +49,7 @@ func readBody(r *http.Request) ([]byte, error) {
 	if n := r.ContentLength; n > 0 {
 		b := make([]byte, n)
 		_, err := io.ReadFull(r.Body, b)
-		if err != nil {
-			return nil, err
-		}
-		_, _ = r.Body.Read(nil) // lets the server watch for the client leaving
-		return b, nil
+		return b, err
 	}
 	return io.ReadAll(r.Body)
 }
@@ -159,12 +155,13 @@ func canned(w http.ResponseWriter, f *Fault) {
 
 // orders is what POST /__control takes. All of it is optional.
 type orders struct {
-	Heal       bool    `json:"heal"`
-	Release    bool    `json:"release"`
-	Inject     []Fault `json:"inject"`
-	KillRunner string  `json:"kill_runner"` // model
-	Unload     string  `json:"unload"`      // model
-	Forget     bool    `json:"forget"`      // the request log
+	Heal       bool     `json:"heal"`
+	Release    bool     `json:"release"`
+	Inject     []Fault  `json:"inject"`
+	KillRunner string   `json:"kill_runner"` // model
+	Unload     string   `json:"unload"`      // model
+	Forget     bool     `json:"forget"`      // the request log
+	GPU        *float64 `json:"gpu"`         // share of loaded models in VRAM from now on
 }
 
 // control takes orders by POST and tells the state by GET; both answer with
@@ -197,6 +194,9 @@ func (f *Fake) obey(o orders) {
 	}
 	if o.Release {
 		f.Release()
+	}
+	if o.GPU != nil {
+		f.SetGPU(*o.GPU)
 	}
 	if o.Forget {
 		f.ForgetRequests()

@@ -220,8 +220,13 @@ func (f *Fake) llamaCheck(path string, a *ask, m *model) *refusal {
 			return bad("'input' is required")
 		}
 	default:
-		if !a.turns {
+		switch {
+		case !a.turns:
 			return bad("'messages' is required")
+		case a.hollow == "assistant":
+			return bad("Assistant message must contain either 'content' or 'tool_calls'!")
+		case a.hollow != "":
+			return bad("All non-assistant messages must contain 'content'")
 		}
 	}
 	if !m.can("completion") {

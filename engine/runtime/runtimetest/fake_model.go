@@ -48,7 +48,7 @@ type Answer struct {
 	Text     string   // what the model says
 	Pieces   []string // Text cut in tokens, instead of Text
 	Thinking string   // said before Text, unless the request forbids thinking
-	Calls    []Call   // tool calls, after Text; given even when no tools were sent
+	Calls    []Call   // tool calls, after Text; Ollama swallows those to tools not declared beside others
 	Reason   string   // "" = stop
 	Times    int      // how often it is given; 0 = without limit
 }

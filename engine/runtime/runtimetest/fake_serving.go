@@ -21,6 +21,7 @@ type serving struct {
 	ended  chan struct{}
 	conns  map[*conn]struct{}
 	cancel context.CancelFunc
+	total  int // connections accepted since start
 	active int
 	idle   chan struct{} // closed when active falls to 0 while stop waits
 }
@@ -52,6 +53,7 @@ func (l listener) Accept() (net.Conn, error) {
 	tracked := &conn{TCPConn: c.(*net.TCPConn), s: l.s}
 	l.s.mu.Lock()
 	l.s.conns[tracked] = struct{}{}
+	l.s.total++
 	l.s.mu.Unlock()
 	return tracked, nil
 }
@@ -67,7 +69,7 @@ func (s *serving) start(h http.Handler) error {
 		return fmt.Errorf("fake runtime: %w", err)
 	}
 	s.addr = l.Addr().String()
-	s.conns = map[*conn]struct{}{}
+	s.conns, s.total = map[*conn]struct{}{}, 0
 	ctx, cancel := context.WithCancel(context.Background())
 	s.cancel = cancel
 	s.server = &http.Server{
@@ -139,4 +141,10 @@ func (s *serving) address() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.addr
+}
+
+func (s *serving) count() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.total
 }
