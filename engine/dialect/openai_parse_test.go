@@ -54,6 +54,8 @@ func TestChatMessagesInEverySpelling(t *testing.T) {
 			"assistant \"\" c1=f({\"a\":1}) c2=g({})\ntool c2/g \"done\"\ntool c1/f \"x\" \"y\""},
 		"arguments in every shape": {`{"role":"assistant","content":"","tool_calls":[{"id":"1","function":{"name":"f","arguments":{"a":1}}},{"id":"2","function":{"name":"f","arguments":null}},{"id":"3","function":{"name":"f"}},{"id":"4","function":{"name":"f","arguments":"{\"a\":"}},{"id":"5","function":{"name":"f","arguments":" null "}},{"id":"6","function":{"name":"f","arguments":"[1]"}}]}`,
 			`assistant "" 1=f({"a":1}) 2=f({}) 3=f({}) 4=f({"_raw":"{\"a\":"}) 5=f({"_raw":" null "}) 6=f({"_raw":"[1]"})`},
+		"ids repeated in a later turn": {`{"role":"assistant","tool_calls":[{"id":"x","function":{"name":"f"}}]},{"role":"tool","tool_call_id":"x","content":"1"},{"role":"assistant","tool_calls":[{"id":"x","function":{"name":"g"}}]},{"role":"tool","tool_call_id":"x","content":"2"}`,
+			"assistant \"\" x=f({})\ntool x/f \"1\"\nassistant \"\" x=g({})\ntool x/g \"2\""}, // section 8.11
 		"the old function calls": {`{"role":"assistant","content":null,"function_call":{"name":"f","arguments":"{}"}},{"role":"function","name":"f","content":"42"}`,
 			"assistant \"\" call_message_0=f({})\ntool call_message_0/f \"42\""},
 		"reasoning sent back": {`{"role":"assistant","content":"a","reasoning_content":"r"},{"role":"assistant","content":"a","reasoning":"r"},{"role":"assistant","content":"a","reasoning":""}`,

@@ -127,6 +127,26 @@ func TestAnswersEqualTheRuntimesButForTheListedDifferences(t *testing.T) {
 	}
 }
 
+// An Ollama is always asked through /api. Its answer there, rendered for an
+// OpenAI client, must be what its own /v1 sends for the same request.
+func TestAnswersThroughTheNativeAPIEqualOllamasOwnV1(t *testing.T) {
+	for native, v1 := range map[string]string{
+		"08-chat-nostream": "13-v1-chat", "08-chat-length": "13-v1-chat-length", "09-chat-tools": "13-v1-chat-tools",
+		"10-chat-think-stream": "13-v1-chat-think-stream", "07-generate-stream": "13-v1-completions-stream",
+		"08-chat-stream": "13-v1-chat-stream-usage",
+	} {
+		t.Run(v1, func(t *testing.T) {
+			from := readExchange(t, "testdata/recorded/ollama/"+native+".txt")
+			to := readExchange(t, "testdata/recorded/ollama/"+v1+".txt")
+			chunks := chunksOf(t, protocolOf[from.path], from, "ollama")
+			p := protocolOf[to.path]
+			r := parsed(t, p, to.request)
+			ours := render(r, testIdentity(r.Model), chunks, false)
+			compareRecords(t, p, "ollama", records(p, ours), records(p, to.answer), map[*Difference]bool{})
+		})
+	}
+}
+
 func render(r *Request, id Identity, chunks []*Chunk, native bool) string {
 	strip := func(c *Chunk) *Chunk {
 		if native {
