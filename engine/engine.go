@@ -20,6 +20,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -210,10 +211,6 @@ func (e *Engine) setPolicy(c *Config, secret []byte) {
 
 func (e *Engine) agentConfig() agent.Config {
 	c := e.config
-	declared := map[string]bool{}
-	for _, t := range c.Targets() {
-		declared[t.URL] = true
-	}
 	return agent.Config{
 		Node: e.nodeID, Name: c.Node.Name, Settings: c.AgentSettings(),
 		Connect: func(ctx context.Context, t runtime.Target) (runtime.Adapter, error) {
@@ -238,10 +235,19 @@ func (e *Engine) discover(ctx context.Context) []runtime.Target {
 		return nil
 	}
 	var targets []runtime.Target
+	taken := map[string]bool{}
 	for _, f := range runtime.Discover(ctx, nil) {
-		if f.Kind == runtime.KindOllama || f.Kind == runtime.KindLlamaServer {
-			targets = append(targets, f.Target())
+		if !f.Supported {
+			continue
 		}
+		// The name is part of deployment ids, so it must be the same after every
+		// start: the kind, and for a second one of it the port too.
+		name := f.Kind
+		if taken[name] {
+			name += "-" + f.URL[strings.LastIndexByte(f.URL, ':')+1:]
+		}
+		taken[name] = true
+		targets = append(targets, runtime.Target{Name: name, Kind: f.Kind, URL: f.URL})
 	}
 	return targets
 }

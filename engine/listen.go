@@ -13,6 +13,7 @@ const freePortTries = 20
 // PortTakenError says that another program holds the address we should have.
 type PortTakenError struct {
 	Address string
+	Port    int
 	Err     error
 }
 
@@ -41,7 +42,7 @@ func listenOn(host string, port int) ([]net.Listener, error) {
 				_ = o.Close()
 			}
 			if inUse(err) {
-				return nil, &PortTakenError{net.JoinHostPort(host, strconv.Itoa(port)), err}
+				return nil, &PortTakenError{net.JoinHostPort(host, strconv.Itoa(port)), port, err}
 			}
 			return nil, fmt.Errorf("listen on %s: %w", net.JoinHostPort(h, strconv.Itoa(port)), err)
 		}

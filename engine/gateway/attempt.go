@@ -52,7 +52,7 @@ func (x *exchange) relay(run Running) error {
 			return brokenEnd(err)
 		}
 		x.note(c)
-		if c.HasContent() || c.Final || x.out.body {
+		if says(c) || x.out.body {
 			if err := x.out.chunk(c, c.Final || run.Buffered()); err != nil {
 				return &fleet.Failure{Class: fleet.FailCancelled, Message: "the client left"}
 			}
@@ -67,6 +67,12 @@ func (x *exchange) relay(run Running) error {
 			return nil
 		}
 	}
+}
+
+// says reports whether a chunk is part of the answer, as opposed to a sign of
+// life: such a one commits the stream.
+func says(c *dialect.Chunk) bool {
+	return c.HasContent() || c.Finish != dialect.FinishNone || c.Usage != nil || c.Final
 }
 
 // gather collects a whole answer and sends it in one piece.

@@ -1,0 +1,72 @@
+package main
+
+import (
+	"fmt"
+	"text/tabwriter"
+
+	"bellwether/engine"
+)
+
+type configCmd struct {
+	Show  configShowCmd  `cmd:"" default:"withargs" help:"Every setting: value, source, default, unit."`
+	Check configCheckCmd `cmd:"" help:"Say whether the settings are right."`
+	Path  configPathCmd  `cmd:"" help:"Print where the settings file is looked for."`
+}
+
+type configShowCmd struct {
+	settingFlags
+	Changed bool `help:"Only settings that are not the default."`
+}
+
+func (c *configShowCmd) Run(e *environ) error {
+	config, _, err := c.load(e)
+	if err != nil {
+		return err
+	}
+	shown := []engine.Shown{}
+	for _, s := range config.Describe() {
+		if !c.Changed || s.Source != "default" {
+			shown = append(shown, s)
+		}
+	}
+	if e.cli.JSON {
+		return e.json(shown)
+	}
+	w := tabwriter.NewWriter(e.out, 2, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "KEY\tVALUE\tUNIT\tSOURCE\tDEFAULT")
+	for _, s := range shown {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", s.Key, engine.PrintValue(s.Value), s.Unit, s.Source, engine.PrintValue(s.Default))
+	}
+	return w.Flush()
+}
+
+type configCheckCmd struct{ settingFlags }
+
+func (c *configCheckCmd) Run(e *environ) error {
+	config, _, err := c.load(e)
+	if err != nil {
+		return err
+	}
+	if e.cli.JSON {
+		return e.json(map[string]any{"ok": true, "warnings": config.Warnings})
+	}
+	for _, w := range config.Warnings {
+		e.printf("Note: %s\n", w)
+	}
+	e.printf("The settings are right.\n")
+	return nil
+}
+
+type configPathCmd struct{}
+
+func (configPathCmd) Run(e *environ) error {
+	folders, err := e.folders()
+	if err != nil {
+		return err
+	}
+	if e.cli.JSON {
+		return e.json(map[string]string{"path": configPath(folders)})
+	}
+	e.printf("%s\n", configPath(folders))
+	return nil
+}

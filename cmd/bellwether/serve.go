@@ -1,0 +1,102 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"bellwether/engine"
+	"bellwether/platform/desktop"
+)
+
+// settingFlags are the flags that say what settings say.
+type settingFlags struct {
+	Config string            `help:"Settings file." type:"path" placeholder:"FILE"`
+	Listen string            `help:"Where apps connect (setting listen)." placeholder:"HOST:PORT"`
+	Set    map[string]string `help:"Any setting: --set node.name=studio. Repeatable." placeholder:"KEY=VALUE" mapsep:"none"`
+}
+
+// load reads all sources of settings.
+func (f *settingFlags) load(e *environ) (*engine.Config, desktop.Folders, error) {
+	folders, err := e.folders()
+	if err != nil {
+		return nil, folders, err
+	}
+	flags := map[string]string{}
+	for k, v := range f.Set {
+		flags[k] = v
+	}
+	if f.Listen != "" {
+		flags["listen"] = f.Listen
+	}
+	name, err := os.Hostname()
+	if err != nil {
+		name = "localhost"
+	}
+	name, _, _ = strings.Cut(name, ".")
+	from := engine.Sources{DataDir: folders.Data, NodeName: name, File: f.Config, FileAsked: f.Config != "", Env: os.Environ(), Flags: flags}
+	if from.File == "" {
+		from.File = configPath(folders)
+	}
+	c, err := engine.Load(from)
+	if err != nil {
+		return nil, folders, coded(exitUsage, "the settings are wrong:\n%w", err)
+	}
+	if c.DataDir != folders.Data {
+		if folders, err = desktop.FoldersUnder(c.DataDir); err != nil {
+			return nil, folders, err
+		}
+	}
+	return c, folders, nil
+}
+
+// configPath is the settings file used when none is named.
+func configPath(f desktop.Folders) string { return filepath.Join(f.Config, "config.yaml") }
+
+type serveCmd struct{ settingFlags }
+
+func (c *serveCmd) Run(e *environ) error {
+	config, folders, err := c.load(e)
+	if err != nil {
+		return err
+	}
+	log := slog.New(slog.NewTextHandler(e.err, &slog.HandlerOptions{Level: config.Level()}))
+	for _, w := range config.Warnings {
+		log.Warn(w)
+	}
+	eng, err := engine.New(engine.Options{Config: config, Folders: folders, Version: version, Log: log})
+	if err != nil {
+		var held *desktop.HeldError
+		var taken *engine.PortTakenError
+		switch {
+		case errors.As(err, &held):
+			return coded(exitRefused, "%w", err)
+		case errors.As(err, &taken):
+			return coded(exitRefused, "%w%s", err, portOwner(taken))
+		}
+		return err
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	e.greet(eng.Address())
+	return eng.Run(ctx)
+}
+
+// greet tells a person at a terminal what to do next.
+func (e *environ) greet(address string) {
+	e.printf("Bellwether serves at %s\n  OpenAI apps     %s/v1\n  Anthropic apps  %s\n  Ollama apps     %s\n", address, address, address, address)
+}
+
+// portOwner names the program that holds a port, where the system tells.
+func portOwner(p *engine.PortTakenError) string {
+	owner, err := desktop.OwnerOfPort(context.Background(), p.Port)
+	if err != nil || owner.Name == "" {
+		return ""
+	}
+	return " (it is " + owner.Name + ")"
+}
