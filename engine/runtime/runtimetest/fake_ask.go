@@ -171,6 +171,7 @@ func keepAliveOf(v []byte, otherwise time.Duration) (time.Duration, error) {
 		}
 		return orForever(d), nil
 	case '{', '[', 't', 'f':
+		//lint:ignore ST1005 Ollama's words
 		return 0, fmt.Errorf("Unsupported type: '%s'", goKind(v))
 	}
 	seconds, err := strconv.ParseFloat(string(v), 64)

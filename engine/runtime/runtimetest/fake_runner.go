@@ -58,7 +58,7 @@ type lease struct {
 // Refusals of acquire.
 var (
 	errQueueFull = errors.New("server busy, please try again.  maximum pending requests exceeded")
-	errLoading   = errors.New("Loading model") //lint:ignore ST1005 llama-server's words
+	errLoading   = errors.New("Loading model") // llama-server's words
 	errRunner    = errors.New("an error was encountered while running the model: unexpected EOF")
 )
 
