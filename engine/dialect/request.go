@@ -330,7 +330,7 @@ type Stream interface {
 type Reply struct {
 	Text     Text
 	Thinking Text
-	Tools    []ToolCall
+	Tools    []ToolCall // arguments as the model wrote them: cut by its length, they may be half an object
 	Finish   Finish
 	StopSeq  string
 	Usage    Usage
