@@ -45,22 +45,8 @@ func main() {
 }
 
 func (c *cli) run() error {
-	config := runtimetest.FakeConfig{Kind: c.Kind, Router: c.Router, Addr: c.Addr, Parallel: c.Parallel,
-		MaxLoaded: c.MaxLoaded, Context: c.Context, KeepAlive: c.KeepAlive, MemoryBytes: int64(c.Memory), GPU: c.GPU,
-		LoadBytesPerSecond: float64(c.LoadRate), PrefillRate: c.Prefill, DecodeRate: c.Decode,
-		APIKey: c.APIKey, RecordingsDir: c.Replay, KeepRequests: c.Log}
-	for _, spec := range c.Model {
-		m, err := parseModel(spec)
-		if err != nil {
-			return err
-		}
-		config.Models = append(config.Models, m)
-	}
-	fake, err := runtimetest.NewFake(config)
+	fake, err := c.start()
 	if err != nil {
-		return err
-	}
-	if err := fake.Start(); err != nil {
 		return err
 	}
 	defer fake.Close()
@@ -69,4 +55,23 @@ func (c *cli) run() error {
 	defer stop()
 	<-ctx.Done()
 	return nil
+}
+
+func (c *cli) start() (*runtimetest.Fake, error) {
+	config := runtimetest.FakeConfig{Kind: c.Kind, Router: c.Router, Addr: c.Addr, Parallel: c.Parallel,
+		MaxLoaded: c.MaxLoaded, Context: c.Context, KeepAlive: c.KeepAlive, MemoryBytes: int64(c.Memory), GPU: c.GPU,
+		LoadBytesPerSecond: float64(c.LoadRate), PrefillRate: c.Prefill, DecodeRate: c.Decode,
+		APIKey: c.APIKey, RecordingsDir: c.Replay, KeepRequests: c.Log}
+	for _, spec := range c.Model {
+		m, err := parseModel(spec)
+		if err != nil {
+			return nil, err
+		}
+		config.Models = append(config.Models, m)
+	}
+	fake, err := runtimetest.NewFake(config)
+	if err != nil {
+		return nil, err
+	}
+	return fake, fake.Start()
 }

@@ -57,13 +57,12 @@ type FakeConfig struct {
 
 // Fake is a stand-in runtime on a real socket. It is safe for concurrent use.
 //
-// Owners: mu guards models, runners, the queue and the counters; the journal,
-// the faults and the listener have their own locks, never held together with
-// it except that mu may be held while asking the faults.
+// Owners: mu guards models, runners, the queue, the counters and the faults;
+// the journal and the listener have locks of their own. No two are ever held
+// together.
 type Fake struct {
 	config  FakeConfig
 	bell    bell
-	faults  faultBook
 	journal journal
 	replay  *Replay
 	serving serving
@@ -75,6 +74,7 @@ type Fake struct {
 	pending []*pending
 	counts  map[string]*counts
 	blobs   map[string]int64
+	faults  faultBook
 	tasks   int
 	ports   int
 	totals  totals
@@ -336,15 +336,25 @@ func (f *Fake) Inject(faults ...Fault) {
 			panic(err)
 		}
 	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	f.faults.inject(faults)
 }
 
 // Heal forgets all faults. Requests already hit keep theirs, but held ones go on.
-func (f *Fake) Heal() { f.faults.heal() }
+func (f *Fake) Heal() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.faults.heal()
+}
 
 // Release lets go the requests that BreakHold has hit so far, those included
 // that still wait for their slot. Later ones are held again.
-func (f *Fake) Release() { f.faults.release() }
+func (f *Fake) Release() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.faults.release()
+}
 
 // Await returns when cond holds, asking it after every change of the fake's
 // state, or with ctx's error. cond may call the fake's methods.

@@ -2,38 +2,35 @@ package runtimetest
 
 import (
 	"context"
-	"sync"
 	"sync/atomic"
 )
 
-// bell wakes those who wait for a change of state. Ringing costs one atomic
-// load while nobody listens.
+// bell wakes those who wait for a change of state. It takes no lock, so it may
+// be rung under one, and costs one load while nobody listens.
 type bell struct {
 	listeners atomic.Int32
-
-	mu sync.Mutex // guards ch
-	ch chan struct{}
+	next      atomic.Pointer[chan struct{}] // closed by the next ring
 }
 
 func (b *bell) ring() {
 	if b.listeners.Load() == 0 {
 		return
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.ch != nil {
-		close(b.ch)
-		b.ch = nil
+	if c := b.next.Swap(nil); c != nil {
+		close(*c)
 	}
 }
 
-func (b *bell) next() <-chan struct{} {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.ch == nil {
-		b.ch = make(chan struct{})
+func (b *bell) listen() <-chan struct{} {
+	for {
+		if c := b.next.Load(); c != nil {
+			return *c
+		}
+		c := make(chan struct{})
+		if b.next.CompareAndSwap(nil, &c) {
+			return c
+		}
 	}
-	return b.ch
 }
 
 // await asks cond after every ring.
@@ -41,7 +38,7 @@ func (b *bell) await(ctx context.Context, cond func() bool) error {
 	b.listeners.Add(1)
 	defer b.listeners.Add(-1)
 	for {
-		rung := b.next()
+		rung := b.listen()
 		if cond() {
 			return nil
 		}

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -45,8 +44,9 @@ type Fault struct {
 	Break Break
 	After int // tokens before Break; 0 = before the first one, so before status and headers
 
-	LoadDelay time.Duration // added to every load of Model
-	LoadFail  string        // every load of Model fails with this text
+	// These two hit loads of Model instead of requests, and exclude the other effects.
+	LoadDelay time.Duration // added to the load
+	LoadFail  string        // the load fails with this text
 
 	Comments  bool // SSE comment lines between the frames
 	CRLF      bool // SSE records end in CRLF
@@ -120,11 +120,9 @@ func QueueFull() Fault {
 		Body: `{"error":"server busy, please try again.  maximum pending requests exceeded"}`}
 }
 
-// faultBook owns the faults in force.
+// faultBook holds the faults in force. The fake's mutex guards it, except any.
 type faultBook struct {
-	any atomic.Bool // whether there are faults: the common case takes no lock
-
-	mu   sync.Mutex // guards what follows
+	any  atomic.Bool // whether there are faults: the common case takes no lock
 	list []*planned
 	gate chan struct{} // closed by release: the requests hit so far go on
 }
@@ -137,8 +135,6 @@ type planned struct {
 func (p *planned) spent() bool { return p.Times > 0 && p.hit >= p.Times }
 
 func (b *faultBook) inject(faults []Fault) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
 	for _, f := range faults {
 		b.list = append(b.list, &planned{Fault: f})
 	}
@@ -146,31 +142,22 @@ func (b *faultBook) inject(faults []Fault) {
 }
 
 func (b *faultBook) heal() {
-	b.mu.Lock()
 	b.list = nil
 	b.any.Store(false)
-	b.mu.Unlock()
 	b.release()
 }
 
 func (b *faultBook) release() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
 	if b.gate != nil {
 		close(b.gate)
 		b.gate = nil
 	}
 }
 
-// meet returns what hits a request, nil when nothing does, and the gate
-// that lets it out of a hold. key is the model's
-// key, "" when the request names none.
+// meet returns what hits a request, nil when nothing does, and the gate that
+// lets it out of a hold. key is the model's key, "" when none was named; same
+// turns a fault's spelling of a model into its key.
 func (b *faultBook) meet(path, key string, generates bool, same func(name string) string) (out []*Fault, gate <-chan struct{}) {
-	if !b.any.Load() {
-		return nil, nil
-	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
 	if b.gate == nil {
 		b.gate = make(chan struct{})
 	}
@@ -206,11 +193,6 @@ func (f *Fault) onlyLoads() bool { return f.LoadDelay > 0 || f.LoadFail != "" }
 
 // load returns what hits a load of the model.
 func (b *faultBook) load(key string, same func(string) string) (delay time.Duration, failure string) {
-	if !b.any.Load() {
-		return 0, ""
-	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
 	for _, p := range b.list {
 		if !p.onlyLoads() || p.spent() || p.Model != "" && same(p.Model) != key {
 			continue

@@ -85,7 +85,10 @@ func (w *statusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 // name notes the model and returns the key to match faults by.
 func (f *Fake) name(e *entry, model string) string {
 	e.model.Store(&model)
-	if model == "" && !f.single() {
+	switch {
+	case f.single():
+		return f.order[0].key // whatever the request calls it
+	case model == "":
 		return ""
 	}
 	return f.key(model)
@@ -94,7 +97,12 @@ func (f *Fake) name(e *entry, model string) string {
 // meet collects the faults of a request and lets the first of their effects
 // happen. done means the request is answered.
 func (f *Fake) meet(w http.ResponseWriter, r *http.Request, key string, generates bool) (t trouble, done bool) {
+	if !f.faults.any.Load() {
+		return trouble{}, false
+	}
+	f.mu.Lock()
 	faults, gate := f.faults.meet(r.URL.Path, key, generates, f.key)
+	f.mu.Unlock()
 	if len(faults) == 0 {
 		return trouble{}, false
 	}
@@ -185,7 +193,7 @@ func (f *Fake) obey(o orders) {
 	if o.Heal {
 		f.Heal()
 	}
-	f.faults.inject(o.Inject)
+	f.Inject(o.Inject...)
 	if o.KillRunner != "" {
 		f.KillRunner(o.KillRunner)
 	}
