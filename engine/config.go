@@ -60,8 +60,11 @@ type Config struct {
 	// Warnings are what Load found odd but not wrong, a sentence each.
 	Warnings []string `koanf:"-"`
 
-	origin  map[string]string // key -> where its value comes from; absent = default
-	sources Sources
+	origin map[string]string // key -> where its value comes from; absent = default
+	// base is what the machine's own defaults are, again the function that reads
+	// the sources once more. The sources themselves are not kept: they hold keys.
+	base  *Config
+	again func() (*Config, error)
 }
 
 // NodeConfig is who this machine is.

@@ -69,7 +69,7 @@ func Load(from Sources) (*Config, error) {
 	if len(l.wrong) > 0 {
 		return nil, errors.Join(l.wrong...)
 	}
-	c := &Config{origin: l.origin, sources: from, Warnings: l.warnings}
+	c := &Config{origin: l.origin, base: base, again: func() (*Config, error) { return Load(from) }, Warnings: l.warnings}
 	for i := range settings {
 		key := settings[i].Key
 		c.field(key).Set(reflect.ValueOf(l.k.Get(key)))
@@ -81,8 +81,13 @@ func Load(from Sources) (*Config, error) {
 }
 
 // Reload reads the same sources again. With an error the receiver, the last
-// good one, stays in force.
-func (c *Config) Reload() (*Config, error) { return Load(c.sources) }
+// good one, stays in force. A config that does not come from Load stays as it is.
+func (c *Config) Reload() (*Config, error) {
+	if c.again == nil {
+		return c, nil
+	}
+	return c.again()
+}
 
 // loader gathers the layers. Its errors are collected, so that all wrong
 // settings are told at once.

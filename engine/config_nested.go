@@ -239,14 +239,15 @@ func inside(step string, n *yaml.Node, k kind, err error) error {
 		return deeper
 	}
 	e := &insideError{path: step, line: n.Line, err: err}
+	if k == nil {
+		return e
+	}
+	e.allowed = k.allowed()
 	if n.Kind == yaml.ScalarNode {
 		e.value = n.Value
 	}
 	if _, secret := k.(hiddenKind); secret {
 		e.value = hidden
-	}
-	if k != nil {
-		e.allowed = k.allowed()
 	}
 	return e
 }

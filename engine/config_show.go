@@ -45,8 +45,10 @@ func (c *Config) Show() []admin.Setting {
 // Describe returns every setting with its value and where that comes from, in
 // the order of the docs.
 func (c *Config) Describe() []Shown {
-	base := Default()
-	base.DataDir, base.Node.Name = c.sources.DataDir, c.sources.NodeName
+	base := c.base
+	if base == nil {
+		base = Default()
+	}
 	out := make([]Shown, 0, len(settings))
 	for _, s := range settings {
 		out = append(out, Shown{
@@ -95,13 +97,8 @@ func SettingsDoc() string {
 	var b strings.Builder
 	b.WriteString(settingsIntro)
 	d := Default()
-	section := ""
 	for _, s := range settings {
-		if top, _, _ := strings.Cut(s.Key, "."); top != section && strings.Contains(s.Key, ".") {
-			section = top
-			fmt.Fprintf(&b, "\n## %s\n", top)
-		}
-		fmt.Fprintf(&b, "\n### `%s`\n\n%s\n\n", s.Key, s.Doc)
+		fmt.Fprintf(&b, "\n## `%s`\n\n%s\n\n", s.Key, s.Doc)
 		fmt.Fprintf(&b, "- default: %s\n", docDefault(&s, d))
 		fmt.Fprintf(&b, "- allowed: %s\n", s.kind.allowed())
 		if len(s.Env) > 0 {
