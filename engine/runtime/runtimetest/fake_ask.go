@@ -155,7 +155,7 @@ func asksFor(last string) (n int, ok bool) {
 		return 0, false
 	}
 	n, err := strconv.Atoi(head[strings.LastIndexByte(head, ' ')+1:])
-	return n, err == nil && n > 0
+	return min(n, 100_000), err == nil && n > 0
 }
 
 // keepAliveOf reads keep_alive: a number of seconds or a Go duration,

@@ -226,7 +226,7 @@ const callTokens = 16
 // counts it. The end token counts too.
 func (s *speech) limit(ctx int) {
 	most := s.a.max
-	if most < 0 && s.endless {
+	if s.endless && (most < 0 || most > 10*ctx) {
 		most = 10 * ctx // Ollama shifts the context, and gives up there
 	}
 	if room := ctx - s.promptN; s.f.config.Kind == LlamaServer && (most < 0 || most > room) {

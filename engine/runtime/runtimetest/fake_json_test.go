@@ -104,6 +104,7 @@ func TestInstanceIsAlwaysJSON(t *testing.T) {
 		`{"type":["null","string"]}`: `null`,
 		`{"const":{"a":[1]}}`:        `{"a":[1]}`,
 		`{"type":"array","items":{"type":"boolean"},"minItems":2}`: `[true,true]`,
+		`{"type":"array","minItems":999,"items":{"$ref":"#"}}`:     ``, // cut off by length
 		`{"$ref":"#"}`:                           ``, // endless: cut off somewhere
 		`{"type":"string","minLength":9}`:        `"textxxxxx"`,
 		`{"type":"number","exclusiveMinimum":4}`: `5`,

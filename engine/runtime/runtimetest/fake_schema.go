@@ -15,11 +15,16 @@ func instance(schema []byte) []byte {
 
 type writer struct{ root []byte }
 
-// deepest is where a recursive schema is cut off.
-const deepest = 12
+// deepest and longest (bytes) are where a recursive schema is cut off,
+// mostItems where lower bounds are no longer taken seriously.
+const (
+	deepest   = 12
+	longest   = 256 << 10
+	mostItems = 1000
+)
 
 func (w *writer) value(b, schema []byte, name string, depth int) []byte {
-	if kind(schema) != '{' || depth > deepest {
+	if kind(schema) != '{' || depth > deepest || len(b) > longest {
 		return append(b, '{', '}')
 	}
 	if c := member(schema, "const"); c != nil {
@@ -84,10 +89,10 @@ func contains(list []string, name []byte) bool {
 }
 
 func (w *writer) array(b, schema []byte, name string, depth int) []byte {
-	n := max(1, whole(member(schema, "minItems"), 1))
+	n := min(max(1, whole(member(schema, "minItems"), 1)), mostItems)
 	items := member(schema, "items")
 	b = append(b, '[')
-	for i := range n {
+	for i := 0; i < n && len(b) <= longest; i++ {
 		if i > 0 {
 			b = append(b, ',')
 		}
@@ -128,7 +133,7 @@ func stringFor(name string, schema []byte) string {
 	case strings.Contains(name, "city"), strings.Contains(name, "location"):
 		s = "Bern"
 	}
-	if need := whole(member(schema, "minLength"), 0); len(s) < need {
+	if need := min(whole(member(schema, "minLength"), 0), mostItems); len(s) < need {
 		s += strings.Repeat("x", need-len(s))
 	}
 	return s

@@ -107,7 +107,7 @@ func appendEchoedTools(b, raw []byte) []byte {
 		return append(b, "[]"...)
 	}
 	for _, t := range list {
-		if _, ok := t["strict"]; !ok {
+		if _, ok := t["strict"]; !ok && t != nil {
 			t["strict"] = nil
 		}
 	}
