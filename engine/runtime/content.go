@@ -10,13 +10,13 @@ import (
 // What both adapters need to know of a request before they write it.
 
 // outputLimit is the output limit to send, 0 = none, and whether the client's
-// was lowered.
+// was lowered. The router may also raise it, for a model that thinks.
 func outputLimit(c *Call) (limit int, clamped bool) {
 	if m := c.Request.MaxOutput; m != nil && *m > 0 {
 		limit = *m
 	}
-	if c.Output > 0 && (limit == 0 || limit > c.Output) {
-		return c.Output, limit > 0
+	if c.Output > 0 {
+		return c.Output, limit > c.Output
 	}
 	return limit, false
 }

@@ -21,35 +21,29 @@ func (r *remote) open(ctx context.Context, q request, drain bool) (*exchange, er
 		x   *exchange
 		err error
 	}
-	ch := make(chan opened, 1) // one result, taken or left
-	gone := make(chan struct{})
+	var settled atomic.Bool    // whose the result is: set first by the caller, it is left
+	ch := make(chan opened, 1) // the one result, where it is taken
 	r.drains.Go(func() {
 		x, err := r.do(r.life, q)
-		select {
-		case <-gone:
-			if err == nil {
-				x.discard()
-			}
-		case ch <- opened{x, err}:
+		if settled.CompareAndSwap(false, true) {
+			ch <- opened{x, err}
+		} else if err == nil {
+			x.discard()
 		}
 	})
+	var o opened
 	select {
-	case o := <-ch:
-		if o.err == nil {
-			o.x.pump(ctx)
-		}
-		return o.x, o.err
+	case o = <-ch:
 	case <-ctx.Done():
-		close(gone)
-		select {
-		case o := <-ch: // both at once: the result lies in the channel
-			if o.err == nil {
-				r.drains.Go(o.x.discard)
-			}
-		default:
+		if settled.CompareAndSwap(false, true) {
+			return nil, ended(ctx, true)
 		}
-		return nil, ended(ctx, true)
+		o = <-ch // both at once
 	}
+	if o.err == nil {
+		o.x.pump(ctx)
+	}
+	return o.x, o.err
 }
 
 // pump moves the body through a goroutine of its own, so that its reader can

@@ -82,7 +82,7 @@ func (l *LlamaServer) Load(ctx context.Context, model string, o LoadOptions) err
 			return loadError(model, err)
 		}
 	}
-	return loadError(model, l.await(ctx, func() (bool, error) { return l.loaded(ctx, model, router) }))
+	return loadError(model, l.await(ctx, func() (bool, error) { return l.loaded(ctx, model, router, router) }))
 }
 
 // Unload takes a model out of memory; only a router can.
@@ -94,7 +94,7 @@ func (l *LlamaServer) Unload(ctx context.Context, model string) error {
 	if !router {
 		return unsupported("a llama-server of one model keeps it until it ends")
 	}
-	loaded, err := l.loaded(ctx, model, true)
+	loaded, err := l.loaded(ctx, model, true, false)
 	if err != nil || !loaded {
 		return err
 	}
@@ -115,6 +115,9 @@ func (l *LlamaServer) Idle(ctx context.Context, model string, running int) (bool
 		return true, nil
 	}
 	_, busy, err := l.slots(ctx, model, router)
+	if noEndpoint(err) {
+		return false, unsupported("the server does not tell of its slots")
+	}
 	return err == nil && busy <= running, err
 }
 
@@ -133,12 +136,13 @@ func (l *LlamaServer) mode(ctx context.Context) (router bool, err error) {
 }
 
 func (l *LlamaServer) isLoaded(ctx context.Context, model string) bool {
-	ok, err := l.loaded(ctx, model, true)
+	ok, err := l.loaded(ctx, model, true, false)
 	return ok && err == nil
 }
 
-// loaded asks whether the model serves now. The error is that of its load.
-func (l *LlamaServer) loaded(ctx context.Context, model string, router bool) (bool, error) {
+// loaded asks whether the model serves now. The error is that of its load:
+// with begun a router that neither has it nor loads it has failed to.
+func (l *LlamaServer) loaded(ctx context.Context, model string, router, begun bool) (bool, error) {
 	if !router {
 		p, err := l.remote.fetch(ctx, "/health")
 		if err != nil {
@@ -161,8 +165,11 @@ func (l *LlamaServer) loaded(ctx context.Context, model string, router bool) (bo
 		if m.ID != model {
 			continue
 		}
-		if m.Status.Failed {
+		if begun && m.Status.Failed {
 			return false, &fleet.Failure{Class: fleet.FailLoad, Code: CodeRuntimeError, Message: fmt.Sprintf("its process ended while loading (exit code %d)", m.Status.ExitCode)}
+		}
+		if begun && m.Status.Value == "unloaded" {
+			return false, &fleet.Failure{Class: fleet.FailLoad, Code: CodeRuntimeError, Message: "its process ended while loading"}
 		}
 		return m.Status.Value == "loaded" || m.Status.Value == "sleeping", nil
 	}

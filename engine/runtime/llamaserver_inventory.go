@@ -228,11 +228,12 @@ func (l *LlamaServer) asLoaded(ctx context.Context, d *fleet.Deployment, m *llam
 		d.LoadedContext = m.Meta.Context
 	}
 	d.MaxContext = d.LoadedContext
-	if !f.asked && !router {
-		f.embed = l.free(ctx, "/v1/embeddings")
-		f.fill = l.free(ctx, "/infill")
-	}
 	f.asked = true
+	for path, known := range map[string]*fleet.Tri{"/v1/embeddings": &f.embed, "/infill": &f.fill} {
+		if *known == fleet.Unknown && !router {
+			*known = l.free(ctx, path)
+		}
+	}
 	d.Capabilities = llamaCapabilities(f, m)
 	f.last = *d
 	return nil
@@ -278,12 +279,13 @@ func (l *LlamaServer) slots(ctx context.Context, model string, router bool) (per
 // noEndpoint reports whether the server answered that it does not offer this.
 func noEndpoint(err error) bool {
 	var f *fleet.Failure
-	return errors.As(err, &f) && f.Class == fleet.FailStatus && f.Status >= 400
+	return errors.As(err, &f) && f.Class == fleet.FailStatus && f.Status >= 400 && f.Code != CodeUnauthorized
 }
 
 // free asks an endpoint for nothing: a server that offers it complains about
-// the empty request (400), one that does not says so first (501). Nothing is
-// computed either way. Any other answer leaves it unknown.
+// the empty request (400), one that does not says so first (501; 404 where it
+// is too old to know). Nothing is computed either way. Any other answer leaves
+// it unknown, to be asked again.
 func (l *LlamaServer) free(ctx context.Context, path string) fleet.Tri {
 	x, err := l.remote.do(ctx, request{method: http.MethodPost, path: path, body: []byte("{}")})
 	if err != nil {
@@ -293,7 +295,7 @@ func (l *LlamaServer) free(ctx context.Context, path string) fleet.Tri {
 	switch x.Status {
 	case http.StatusBadRequest:
 		return fleet.Yes
-	case http.StatusNotImplemented:
+	case http.StatusNotImplemented, http.StatusNotFound:
 		return fleet.No
 	}
 	return fleet.Unknown

@@ -67,7 +67,8 @@ type Call struct {
 	Request *dialect.Request
 	Model   string // the runtime's own name
 	Context int    // num_ctx to send, 0 = none
-	// Output clamps the output limit, 0 = leave as asked.
+	// Output is the output limit to send, lower or higher than the client's, 0 =
+	// leave as asked.
 	Output int
 	// Deployment tells the adapter what the model can do (drop think for
 	// models without it, images...). Never nil.

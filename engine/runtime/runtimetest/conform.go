@@ -84,6 +84,7 @@ func (s Setup) bench(t testing.TB, m FakeModel, more ...FakeModel) *bench {
 	})
 	if s.single() {
 		b.await("the model is loaded", func() bool { return len(f.Loaded()) == 1 })
+		b.inventory() // what is asked once is asked before any fault
 	}
 	return b
 }
@@ -154,18 +155,20 @@ type told struct {
 	notes          []string
 	chunks         int
 	natives        int
+
+	textParts, thinkingParts strings.Builder
 }
 
 // run sends a call and reads its answer to the end.
-func (b *bench) run(c runtime.Call) (told, error) {
+func (b *bench) run(c runtime.Call) (*told, error) {
 	b.Helper()
 	return b.runWith(b.Context(), c)
 }
 
-func (b *bench) runWith(ctx context.Context, c runtime.Call) (told, error) {
+func (b *bench) runWith(ctx context.Context, c runtime.Call) (*told, error) {
 	s, edits, err := b.adapter.Do(ctx, c)
 	if err != nil {
-		return told{edits: edits}, err
+		return &told{edits: edits}, err
 	}
 	defer s.Close()
 	a, err := gather(s)
@@ -174,8 +177,9 @@ func (b *bench) runWith(ctx context.Context, c runtime.Call) (told, error) {
 }
 
 // gather reads a stream to its end; an end that is no Final chunk is an error.
-func gather(s dialect.Stream) (a told, err error) {
-	a.usage = dialect.NoUsage
+func gather(s dialect.Stream) (_ *told, err error) {
+	a := &told{usage: dialect.NoUsage}
+	defer func() { a.text, a.thinking = a.textParts.String(), a.thinkingParts.String() }()
 	final := false
 	for {
 		c, err := s.Next()
@@ -198,8 +202,8 @@ func gather(s dialect.Stream) (a told, err error) {
 
 func (a *told) add(c *dialect.Chunk) {
 	a.chunks++
-	a.text += c.Text.String()
-	a.thinking += c.Thinking.String()
+	a.textParts.WriteString(c.Text.String())
+	a.thinkingParts.WriteString(c.Thinking.String())
 	for _, d := range c.Tools {
 		for len(a.calls) <= d.Index {
 			a.calls = append(a.calls, Call{})
@@ -220,7 +224,7 @@ func (a *told) add(c *dialect.Chunk) {
 }
 
 // must runs a call that has to succeed.
-func (b *bench) must(c runtime.Call) told {
+func (b *bench) must(c runtime.Call) *told {
 	b.Helper()
 	a, err := b.run(c)
 	if err != nil {
@@ -250,4 +254,19 @@ func (b *bench) wantClass(err error, class fleet.FailureClass, caller bool) *fle
 		b.Errorf("%s without a word", f.Class)
 	}
 	return f
+}
+
+// loadingNow reports whether a load of the model is under way.
+func (f *Fake) loadingNow(model string) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	rn := f.runners[f.key(model)]
+	return rn != nil && rn.loading
+}
+
+// connections is how many are open.
+func (s *serving) connections() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.conns)
 }

@@ -110,6 +110,7 @@ func conformMetadata(t *testing.T, s Setup) {
 	t.Run("one connection for all observations", func(t *testing.T) {
 		b := s.bench(t, FakeModel{})
 		b.inventory()
+		b.inventory()
 		before := b.fake.serving.connections()
 		for range 10 {
 			b.inventory()
