@@ -268,7 +268,12 @@ func (s *state) onSeen(srv *server, inv *runtime.Inventory, started time.Time) {
 	}
 	s.noteMoves(srv, was, before, started)
 	if inv.ReportsResidency {
+		held := s.held()
 		s.ledger.Observe(s.observation(srv, started))
+		if s.held() != held { // what was assumed was settled, or grew
+			s.dirty = true
+			s.saveSoon()
+		}
 	}
 	s.caps[srv.name] = srv.cap.most
 	s.pinAll()

@@ -116,6 +116,15 @@ func (s *state) poolsNow() []fleet.Pool {
 	return pools
 }
 
+// held is what counts as taken, over all pools.
+func (s *state) held() int64 {
+	var sum int64
+	for _, p := range s.ledger.Pools(s.now()) {
+		sum += p.Held()
+	}
+	return sum
+}
+
 func (s *state) sensedFree(kind fleet.PoolKind) fleet.Reading[int64] {
 	if kind != fleet.PoolVRAM {
 		return fleet.Reading[int64]{V: s.readings.Available.V, Known: s.readings.Available.Known}

@@ -64,7 +64,8 @@ type Running struct {
 	// reading is held while the stream's Next runs: one reader at a time, and a
 	// drain takes over from the client's.
 	reading sync.Mutex
-	sent    bool          // the request left for the runtime; set before stream
+	opened  atomic.Bool   // stream is there; what is written before it may be read after it
+	sent    bool          // the request left for the runtime
 	content time.Duration // to first content, load excluded
 	final   bool          // the runtime's end marker was passed on
 	closed  atomic.Bool
@@ -135,19 +136,12 @@ func (r *Running) expire(why string) {
 }
 
 // cutOff runs when the call was cut, by whomever: it frees slot and memory even
-// if the reader never comes back.
+// if the reader never comes back. Before the stream is open, open itself sees
+// the end.
 func (r *Running) cutOff() {
-	if r.ready() {
+	if r.opened.Load() {
 		r.Close()
 	}
-}
-
-// ready reports whether start has handed the stream over. Before that, start
-// itself sees the end.
-func (r *Running) ready() bool {
-	r.reading.Lock()
-	defer r.reading.Unlock()
-	return r.stream != nil
 }
 
 // start waits for the load and the ledger, then opens the call.
@@ -171,9 +165,8 @@ func (r *Running) open(q *dialect.Request) error {
 	if err != nil {
 		return r.fail(err)
 	}
-	r.reading.Lock()
 	r.stream, r.edits = s, edits
-	r.reading.Unlock()
+	r.opened.Store(true)
 	if le.ctx.Err() != nil { // it ended while nobody could close the stream yet
 		r.Close()
 	}
@@ -189,8 +182,8 @@ func (r *Running) startDrained(ctx context.Context, q *dialect.Request) error {
 	case err := <-opened:
 		if err == nil {
 			r.reading.Lock() // a Close may end the call, and look at untie, at once
+			defer r.reading.Unlock()
 			r.untie = context.AfterFunc(ctx, r.Close)
-			r.reading.Unlock()
 		}
 		return err
 	case <-ctx.Done():

@@ -99,25 +99,6 @@ func TestTotalTimeEndsARequestThatNobodyReads(t *testing.T) {
 	}
 }
 
-func TestSlowReaderIsNotTheRuntimesSilence(t *testing.T) {
-	// The idle time passes while the reader is away; the chunks wait for it.
-	s := &tape{chunks: 5}
-	a, g := onTape(t, s)
-	g.Idle = 20 * time.Millisecond
-	run, err := a.Do(t.Context(), g, question(t, "m"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer run.Close()
-	if _, err := run.Next(); err != nil {
-		t.Fatal(err)
-	}
-	<-time.After(100 * time.Millisecond)
-	if err := drainTo(run); !errors.Is(err, io.EOF) {
-		t.Errorf("ended with %v, want EOF", err)
-	}
-}
-
 func TestClientGoneStopsTheRuntimeAtOnce(t *testing.T) {
 	for _, c := range []struct {
 		name  string

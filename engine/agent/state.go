@@ -32,10 +32,11 @@ type state struct {
 	admitted int // leases not ended
 
 	sequence uint64
-	dirty    bool // something changed that others must know at once
-	refused  bool // a refusal was given since the last report
-	hello    bool // the first report went out
-	lastTick time.Time
+	dirty    bool      // something changed that others must know at once
+	refused  bool      // a refusal was given since the last report
+	hello    bool      // the first report went out
+	lastTick time.Time // by the monotonic clock, which stops while the machine sleeps
+	lastWall time.Time // by the wall clock, which does not
 
 	// Moments at which something is due; zero = not.
 	helloBy, beatDue, senseDue, discoverDue, retryDue, saveDue time.Time
@@ -82,6 +83,7 @@ func newState(a *Agent, work context.Context, facts hardware.Facts, first sense.
 		beatDue:  now.Add(heartbeatEvery),
 		senseDue: now.Add(heartbeatEvery),
 		lastTick: now,
+		lastWall: now.Round(0),
 	}
 }
 
@@ -205,8 +207,8 @@ const sleepSign = 10 * time.Second
 // their GPU then, and readings are old (routing.md 12 is about calls that
 // outlive such a gap; their deadlines see to those).
 func (s *state) noticeWake(now time.Time) {
-	wall, mono := now.Round(0).Sub(s.lastTick.Round(0)), now.Sub(s.lastTick)
-	s.lastTick = now
+	wall, mono := now.Round(0).Sub(s.lastWall), now.Sub(s.lastTick)
+	s.lastTick, s.lastWall = now, now.Round(0)
 	if wall-mono < sleepSign {
 		return
 	}

@@ -3,7 +3,6 @@ package agent
 import (
 	"context"
 	"io"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -17,7 +16,8 @@ import (
 // agent's own cost, and its timing.
 type tape struct {
 	chunks int // of every answer
-	closes atomic.Int32
+	silent int // the chunk before which an answer falls silent for ever; 0 = never
+	pace   time.Duration
 }
 
 func (*tape) Target() runtime.Target { return runtime.Target{Name: "tape", Kind: "tape"} }
@@ -31,12 +31,14 @@ func (*tape) Inventory(context.Context) (*runtime.Inventory, error) {
 func (*tape) Load(context.Context, string, runtime.LoadOptions) error { return nil }
 func (*tape) Unload(context.Context, string) error                    { return nil }
 func (*tape) ConfirmsCancel() bool                                    { return true }
-func (a *tape) Do(context.Context, runtime.Call) (dialect.Stream, []string, error) {
-	return &tapeStream{a: a, left: a.chunks}, nil, nil
+func (a *tape) Do(ctx context.Context, _ runtime.Call) (dialect.Stream, []string, error) {
+	return &tapeStream{a: a, ctx: ctx, left: a.chunks}, nil, nil
 }
 
 type tapeStream struct {
 	a     *tape
+	ctx   context.Context
+	told  int
 	left  int
 	chunk dialect.Chunk
 }
@@ -45,12 +47,23 @@ func (s *tapeStream) Next() (*dialect.Chunk, error) {
 	if s.left == 0 {
 		return nil, io.EOF
 	}
+	if s.told++; s.told == s.a.silent {
+		<-s.ctx.Done()
+		return nil, &fleet.Failure{Class: fleet.FailCancelled, Message: "cut", MayRun: true}
+	}
+	if s.a.pace > 0 {
+		select {
+		case <-time.After(s.a.pace):
+		case <-s.ctx.Done():
+			return nil, &fleet.Failure{Class: fleet.FailCancelled, Message: "cut", MayRun: true}
+		}
+	}
 	s.left--
 	s.chunk = dialect.Chunk{Text: dialect.Text(`"word"`), Final: s.left == 0}
 	return &s.chunk, nil
 }
 func (s *tapeStream) Buffered() bool { return false }
-func (s *tapeStream) Close()         { s.a.closes.Add(1) }
+func (s *tapeStream) Close()         {}
 
 // onTape runs an agent over a tape and returns it with a grant for its model.
 func onTape(t testing.TB, s *tape) (*Agent, fleet.Grant) {

@@ -1,0 +1,164 @@
+package agent
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"bellwether/engine/fleet"
+	"bellwether/engine/runtime"
+	"bellwether/engine/runtime/runtimetest"
+)
+
+func keeping(m *memory) func(*Config) { return func(c *Config) { c.Persist = m } }
+
+// frozen returns a copy of what was saved, as a kill -9 would leave it.
+func (m *memory) frozen() *memory {
+	data, _ := m.LoadLedger()
+	return &memory{data: data}
+}
+
+func TestNoByteLeavesBeforeTheLedgerIsOnFile(t *testing.T) {
+	f := ollama(t, "small")
+	disk := &memory{}
+	r := start(t, onOllama(f), keeping(disk))
+	disk.mu.Lock()
+	disk.gate = make(chan struct{})
+	disk.mu.Unlock()
+	ended := make(chan error, 1)
+	g := r.grant(ident("ollama", "small:latest"))
+	go func() {
+		_, err := r.run(t.Context(), g)
+		ended <- err
+	}()
+	r.awaitResidency(g.Deployment, fleet.Loading)
+	if err := r.Refresh(t.Context()); err != nil { // the agent is not stuck meanwhile
+		t.Fatal(err)
+	}
+	for _, q := range f.Requests() {
+		if q.Path == "/api/generate" || q.Path == "/api/chat" {
+			t.Errorf("%s was sent before the ledger was saved", q.Path)
+		}
+	}
+	disk.mu.Lock()
+	close(disk.gate)
+	disk.gate = nil
+	disk.mu.Unlock()
+	if err := <-ended; err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestKilledAgentForgetsNothing(t *testing.T) {
+	f := ollama(t, "small")
+	disk := &memory{}
+	set := onOllama(f)
+	r := start(t, set, keeping(disk))
+	id := ident("ollama", "small:latest")
+	f.Inject(runtimetest.Fault{Path: "/api/chat", Times: 1, Break: runtimetest.BreakHang})
+	_, err := r.run(t.Context(), r.grant(id, func(g *fleet.Grant) { g.FirstContent = 50 * time.Millisecond }))
+	wantFailure(t, err, fleet.FailTimeout)
+	r.Pause("holiday", time.Time{})
+	r.await("the hold", func(h fleet.Heartbeat) bool { return h.Uncertain[id] > 0 })
+	var saved <-chan struct{}
+	if err := r.ask(t.Context(), func(s *state) { saved = s.saveAtOnce() }); err != nil {
+		t.Fatal(err)
+	}
+	<-saved
+	left := disk.frozen()
+	r.stop()
+
+	// The next one finds the runtime dead: all it knows is what was saved.
+	f.Kill()
+	r = start(t, set, keeping(left))
+	h := r.Heartbeat()
+	if !h.State.Paused || h.State.PauseReason != "holiday" {
+		t.Errorf("state = %+v, want the pause", h.State)
+	}
+	if h.Uncertain[id] <= 0 || h.Uncertain[id] > DefaultUncertainHold || heldBytes(h) == 0 {
+		t.Errorf("uncertain = %v, held %d: want the hold and its memory", h.Uncertain, heldBytes(h))
+	}
+	r.Resume()
+	f.Heal()
+	if err := f.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Refresh(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	r.must(r.run(t.Context(), r.grant(id))) // three more slots are free
+}
+
+func TestCallsOfAKilledAgentAreOverWhereTheRuntimeStopsWithThem(t *testing.T) {
+	for _, c := range []struct {
+		kind, name string
+		uncertain  bool
+	}{
+		{runtime.KindOllama, "ollama", false},
+		{runtime.KindLlamaServer, "llama", true},
+	} {
+		f := fake(t, runtimetest.FakeConfig{Kind: c.kind, Parallel: 2, Models: []runtimetest.FakeModel{{Name: "small"}}})
+		disk := &memory{}
+		set := Settings{Runtimes: []runtime.Target{target(f, c.name, c.kind)}}
+		r := start(t, set, keeping(disk))
+		id := r.Heartbeat().Deployments[0].ID
+		if c.kind == runtime.KindLlamaServer {
+			r.awaitResidency(id, fleet.Loaded)
+		}
+		f.Inject(runtimetest.Fault{Break: runtimetest.BreakHold, After: 1})
+		run := r.open(r.grant(id))
+		var saved <-chan struct{}
+		if err := r.ask(t.Context(), func(s *state) { saved = s.saveAtOnce() }); err != nil {
+			t.Fatal(err)
+		}
+		<-saved
+		left := disk.frozen()
+		run.Close()
+		r.stop()
+		f.Heal()
+		next := start(t, set, keeping(left))
+		if h := next.Heartbeat(); (h.Uncertain[id] > 0) != c.uncertain {
+			t.Errorf("%s: uncertain = %v, want %v", c.kind, h.Uncertain, c.uncertain)
+		}
+		next.stop()
+	}
+}
+
+func TestFullDiskDoesNotStopServing(t *testing.T) {
+	f := ollama(t, "small")
+	disk := &memory{fail: errors.New("no space left on device")}
+	r := start(t, onOllama(f), keeping(disk))
+	r.must(r.run(t.Context(), r.grant(ident("ollama", "small:latest"))))
+	found := false
+	for _, x := range r.Doctor(t.Context()) {
+		found = found || x.ID == "state" && x.Severity == Warning && x.Remedy != ""
+	}
+	if !found {
+		t.Errorf("the doctor does not say that nothing is saved: %+v", r.Doctor(t.Context()))
+	}
+}
+
+func TestUnreadableStateIsNotFatal(t *testing.T) {
+	f := ollama(t, "small")
+	r := start(t, onOllama(f), keeping(&memory{data: []byte(`{"version":99}`)}))
+	r.must(r.run(t.Context(), r.grant(ident("ollama", "small:latest"))))
+}
+
+func TestStoppedAgentEndsWhatRunsAndRefuses(t *testing.T) {
+	f := ollama(t, "small")
+	r := start(t, onOllama(f))
+	f.Inject(runtimetest.Fault{Path: "/api/chat", Break: runtimetest.BreakHang, After: 1})
+	g := r.grant(ident("ollama", "small:latest"))
+	run := r.open(g)
+	r.stop()
+	wantFailure(t, drainTo(run), fleet.FailCancelled)
+	if n := r.released(g); n != 1 {
+		t.Errorf("released %d times", n)
+	}
+	_, err := r.run(t.Context(), r.grant(g.Deployment))
+	wantRefusal(t, err, fleet.CodeDraining)
+	r.Pause("late", time.Time{}) // nothing hangs after the end
+	if err := r.Refresh(t.Context()); err == nil {
+		t.Error("refresh after the end went well")
+	}
+}
