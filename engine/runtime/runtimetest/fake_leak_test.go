@@ -23,10 +23,12 @@ func TestCloseLeavesNoGoroutine(t *testing.T) {
 		}
 		f.Inject(Fault{Model: "b", LoadDelay: 1 << 40})
 		var calls []*call
-		for _, model := range []string{"a", "a", "b"} { // one streams, one waits for its slot, one for its load
+		for i, model := range []string{"a", "a", "b"} { // one streams, one waits for its slot, one for its load
 			calls = append(calls, send(t, f, "/v1/chat/completions", `{"model":"`+model+`","stream":true,`+hi+`}`))
+			await(t, f, "one runs and the others wait", func() bool {
+				return f.Running("a") == 1 && f.Waiting("a")+f.Waiting("b") == i
+			})
 		}
-		await(t, f, "one runs and others wait", func() bool { return f.Running("a") == 1 && f.Waiting("a")+f.Waiting("b") > 0 })
 		f.Close()
 		for _, c := range calls {
 			c.wait(t)
