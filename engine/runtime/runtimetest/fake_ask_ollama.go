@@ -6,87 +6,121 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 )
 
 // readOllama reads the bodies of /api/chat and /api/generate.
 func readOllama(path string, body []byte) (*ask, error) {
-	a := &ask{path: path, body: body, stream: true, max: -1, seed: 0}
-	request := "ChatRequest"
+	r := ollamaReader{ask: &ask{path: path, body: body, stream: true, max: -1}, request: "ChatRequest"}
 	if path == "/api/generate" {
-		request = "GenerateRequest"
+		r.request = "GenerateRequest"
 	}
-	var wrong error
-	check := func(v []byte, member, want string, ok bool) bool {
-		if !ok && kind(v) != 'n' && wrong == nil {
-			wrong = typeError{goKind(v), request + "." + member, want}
-		}
-		return ok
-	}
-	var prompt, system []byte
 	eachMember(body, func(name, v []byte) {
-		switch k := kind(v); string(name) {
-		case "model", "name":
-			if check(v, "model", "string", k == '"') {
-				a.model = text(v)
-			}
-		case "messages":
-			a.turns = true
-			if check(v, "messages", "[]api.Message", k == '[') {
-				eachElement(v, func(m []byte) {
-					if err := readOllamaMessage(a, m); err != nil && wrong == nil {
-						wrong = err
-					}
-				})
-			}
-		case "prompt":
-			if check(v, "prompt", "string", k == '"') {
-				prompt = v
-			}
-		case "system":
-			system = v
-		case "suffix":
-			a.suffix = len(text(v)) > 0
-		case "images":
-			eachElement(v, func([]byte) { a.images++ })
-		case "raw":
-			a.raw = isTrue(v)
-		case "stream":
-			if check(v, "stream", "bool", k == 't' || k == 'f') {
-				a.stream = isTrue(v)
-			}
-		case "format":
-			if s := text(v); k == '{' || s != "" {
-				a.format = v
-			}
-		case "think":
-			a.think = thinkOf(v)
-			if level := text(v); k == '"' && !slices.Contains(thinkLevels, level) && wrong == nil {
-				wrong = fmt.Errorf(`invalid think value: %q (must be "high", "medium", "low", "max", true, or false)`, level)
-			}
-		case "keep_alive":
-			a.keepAlive = v
-		case "tools":
-			if check(v, "tools", "api.Tools", k == '[') {
-				readFunctionTools(a, v)
-			}
-		case "logprobs":
-			a.logs = isTrue(v)
-		case "top_logprobs":
-			a.topLog = whole(v, 0)
-		case "options":
-			if check(v, "options", "map[string]interface {}", k == '{') {
-				readOptions(a, v)
-			}
+		if !r.typed(string(name), v) {
+			r.loose(string(name), v)
 		}
 	})
-	if path == "/api/generate" && len(prompt) > 2 {
-		if kind(system) == '"' {
-			a.say("system", system)
+	if path == "/api/generate" && len(r.prompt) > 2 {
+		if kind(r.system) == '"' {
+			r.say("system", r.system)
 		}
-		a.say("user", prompt)
+		r.say("user", r.prompt)
 	}
-	a.noModel = a.model == ""
-	return a, wrong
+	r.noModel = r.model == ""
+	return r.ask, r.wrong
+}
+
+// ollamaReader fills an ask, and keeps the first thing wrong with the body.
+type ollamaReader struct {
+	*ask
+	request        string // Go's name of the request, for errors
+	prompt, system []byte
+	wrong          error
+}
+
+func (r *ollamaReader) fail(err error) {
+	if r.wrong == nil {
+		r.wrong = err
+	}
+}
+
+// want reports whether v has one of the kinds; null passes for absent.
+func (r *ollamaReader) want(v []byte, name, goType, kinds string) bool {
+	k := kind(v)
+	if strings.IndexByte(kinds, k) >= 0 {
+		return true
+	}
+	if k != 'n' {
+		r.fail(typeError{goKind(v), r.request + "." + name, goType})
+	}
+	return false
+}
+
+// typed reads the members whose type Ollama's decoder insists on.
+func (r *ollamaReader) typed(name string, v []byte) bool {
+	switch name {
+	case "model", "name":
+		if r.want(v, "model", "string", `"`) {
+			r.model = text(v)
+		}
+	case "messages":
+		r.turns = true
+		if r.want(v, name, "[]api.Message", "[") {
+			eachElement(v, func(m []byte) {
+				if err := readOllamaMessage(r.ask, m); err != nil {
+					r.fail(err)
+				}
+			})
+		}
+	case "prompt":
+		if r.want(v, name, "string", `"`) {
+			r.prompt = v
+		}
+	case "stream":
+		if r.want(v, name, "bool", "tf") {
+			r.stream = isTrue(v)
+		}
+	case "tools":
+		if r.want(v, name, "api.Tools", "[") {
+			readFunctionTools(r.ask, v)
+		}
+	case "options":
+		if r.want(v, name, "map[string]interface {}", "{") {
+			readOptions(r.ask, v)
+		}
+	case "think":
+		r.think = thinkOf(v)
+		if level := text(v); kind(v) == '"' && !slices.Contains(thinkLevels, level) {
+			r.fail(fmt.Errorf(`invalid think value: %q (must be "high", "medium", "low", "max", true, or false)`, level))
+		}
+	default:
+		return false
+	}
+	return true
+}
+
+// loose reads the members that are taken as they come.
+func (r *ollamaReader) loose(name string, v []byte) {
+	switch name {
+	case "system":
+		r.system = v
+	case "suffix":
+		r.suffix = len(text(v)) > 0
+	case "images":
+		eachElement(v, func([]byte) { r.images++ })
+	case "raw":
+		r.raw = isTrue(v)
+	case "format":
+		if kind(v) == '{' || text(v) != "" {
+			r.format = v
+		}
+	case "keep_alive":
+		r.keepAlive = v
+	case "logprobs":
+		r.logs = isTrue(v)
+	case "top_logprobs":
+		r.topLog = whole(v, 0)
+	}
 }
 
 var thinkLevels = []string{"high", "medium", "low", "max"}
