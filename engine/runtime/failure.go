@@ -209,7 +209,7 @@ func errorValue(v dialect.Raw, depth int) said {
 // A runtime's words may name its address and its files; neither concerns a
 // client, nor may reach a log (routing.md 14).
 var (
-	reAddress = regexp.MustCompile(`(?i)(?:\b(?:https?|tcp|unix)://[^\s"']+|\b(?:dial|read|write) tcp [^\s"']+|\blocalhost:\d+|\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?\b|\[[0-9a-f:.%]*:[0-9a-f:.%]*\](?::\d+)?)`)
+	reAddress = regexp.MustCompile(`(?i)(?:\b(?:https?|tcp|unix)://[^\s"']+|\b(?:dial|read|write) tcp [^\s"']+|\blocalhost:\d+|\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?\b|\[[0-9a-f:.]*:[0-9a-f:.]*(?:%\w+)?\](?::\d+)?)`)
 	rePath    = regexp.MustCompile(`(^|[\s"'=(:,\[])(?:~|\.{1,2})?(?:/[\w.@+\-]+){2,}/?|(^|[\s"'=(,\[])(?:[A-Za-z]:\\|\\\\)[^\s"']+`)
 )
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"regexp"
 	"strings"
 )
 
@@ -40,6 +41,7 @@ func ParseTarget(s string) (*url.URL, error) {
 	if p == "" {
 		p = port
 	}
+	host = strings.Replace(host, "%25", "%", 1) // an IPv6 zone as URLs write it
 	if n, err := net.LookupPort("tcp", p); err != nil || n < 1 || strings.TrimLeft(p, "0123456789") != "" {
 		return nil, fmt.Errorf("runtime address %q: %q is no port", s, p)
 	}
@@ -49,10 +51,24 @@ func ParseTarget(s string) (*url.URL, error) {
 			host = "::1"
 		}
 	}
-	u := &url.URL{Scheme: scheme, Host: net.JoinHostPort(host, p), Path: strings.TrimRight("/"+path, "/")}
-	if strings.ContainsAny(host, " \t\r\n/?#%\\") && net.ParseIP(strings.SplitN(host, "%", 2)[0]) == nil ||
-		strings.ContainsAny(path, " \t\r\n?#\\") {
+	path = strings.TrimRight("/"+path, "/")
+	if !isHost(host) || !reTargetPath.MatchString(path) {
 		return nil, fmt.Errorf("runtime address %q is not a host and port", s)
 	}
-	return u, nil
+	return &url.URL{Scheme: scheme, Host: net.JoinHostPort(host, p), Path: path}, nil
+}
+
+// Names are ASCII, as they stand in DNS; both become part of a request's head.
+var (
+	reTargetHost = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$`)
+	reTargetZone = regexp.MustCompile(`^[A-Za-z0-9._-]+$`)
+	reTargetPath = regexp.MustCompile(`^[A-Za-z0-9._~/-]*$`)
+)
+
+func isHost(host string) bool {
+	ip, zone, zoned := strings.Cut(host, "%")
+	if net.ParseIP(ip) != nil {
+		return !zoned || reTargetZone.MatchString(zone)
+	}
+	return reTargetHost.MatchString(host)
 }

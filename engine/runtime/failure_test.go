@@ -1,0 +1,61 @@
+package runtime
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"bellwether/engine/fleet"
+)
+
+func TestARuntimesWordsLoseAddressesAndFiles(t *testing.T) {
+	for in, want := range map[string]string{
+		"model 'x' not found": "model 'x' not found",
+		"registry.ollama.ai/library/tiny:latest does not support tools": "registry.ollama.ai/library/tiny:latest does not support tools",
+		"hf.co/a/b:Q4 is missing":                                 "hf.co/a/b:Q4 is missing",
+		`Post "http://127.0.0.1:41234/completion": EOF`:           `Post "(address)": EOF`,
+		"dial tcp 127.0.0.1:41234: connect: connection refused":   "(address) connect: connection refused",
+		"open /root/.ollama/models/blobs/sha256-ab: no such file": "open (file): no such file",
+		"open C:\\Users\\me\\x.gguf: denied":                      "open (file) denied",
+		"at ~/models/a.gguf":                                      "at (file)",
+		"host [fe80::1%en0]:80 and [::1]:11434":                   "host (address) and (address)",
+		"listening on localhost:8080 and 10.1.2.3":                "listening on (address) and (address)",
+		"and/or 1/2 <|end|> 3.5":                                  "and/or 1/2 <|end|> 3.5",
+		"a\nb\x00c":                                               "a b c",
+		"cut \xff here":                                           "cut \uFFFD here",
+	} {
+		if got := tidy(in); got != want {
+			t.Errorf("%q: got %q, want %q", in, got, want)
+		}
+	}
+	long := tidy(strings.Repeat("日", 5000))
+	if len(long) > messageMost+3 || !utf8.ValidString(long) {
+		t.Errorf("a long text became %d bytes", len(long))
+	}
+}
+
+func TestNestedErrorsAreUnwrapped(t *testing.T) {
+	f := failureOf(400, "application/json", []byte(`{"error":"{\"error\":{\"code\":400,\"message\":\"request (9 tokens) exceeds the available context size (5 tokens)\",\"type\":\"exceed_context_size_error\"}}"}`))
+	if f.Code != CodeContextExceeded || !f.Caller || !strings.HasPrefix(f.Message, "request (9 tokens)") {
+		t.Errorf("got %+v", f)
+	}
+	deep := `{"error":"x"}`
+	for range 10 {
+		deep = `{"error":` + deep + `}`
+	}
+	if f := failureOf(500, "", []byte(deep)); f.Message == "" || f.Class != fleet.FailStatus {
+		t.Errorf("got %+v", f)
+	}
+}
+
+func FuzzFailures(f *testing.F) {
+	f.Add(500, "text/plain", []byte(`open /a/b: x`))
+	f.Add(404, "", []byte(`{"error":"model not found"}`))
+	f.Add(200, "text/html", []byte(`<html>`))
+	f.Fuzz(func(t *testing.T, status int, kind string, body []byte) {
+		got := failureOf(status, kind, body)
+		if got.Message == "" || len(got.Message) > messageMost+3 || !utf8.ValidString(got.Message) || strings.ContainsAny(got.Message, "\r\n\x00") {
+			t.Fatalf("not fit to be shown: %q", got.Message)
+		}
+	})
+}
