@@ -1,0 +1,184 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestMain(m *testing.M) {
+	if err := toModuleRoot(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(m.Run())
+}
+
+func TestEveryTaskIsListedOnceWithWhatItDoes(t *testing.T) {
+	var list bytes.Buffer
+	usage(&list)
+	seen := map[string]bool{}
+	for _, task := range tasks() {
+		if seen[task.Name] || task.Doc == "" || task.Run == nil || !strings.Contains(list.String(), task.Doc) {
+			t.Errorf("%+v", task)
+		}
+		seen[task.Name] = true
+	}
+}
+
+func TestGoTestsAreCountedAndFailuresShown(t *testing.T) {
+	s := &suite{}
+	var out bytes.Buffer
+	c := newTestCount(s, &out)
+	err := c.read(strings.NewReader(`{"Action":"start","Package":"p"}
+{"Action":"run","Package":"p","Test":"TestA"}
+{"Action":"output","Package":"p","Test":"TestA","Output":"quiet\n"}
+{"Action":"pass","Package":"p","Test":"TestA","Elapsed":0.1}
+{"Action":"output","Package":"p","Test":"TestB","Output":"    b_test.go:7: got 1, want 2\n"}
+{"Action":"fail","Package":"p","Test":"TestB"}
+{"Action":"skip","Package":"p","Test":"TestC"}
+{"Action":"output","Package":"p","Output":"FAIL\n"}
+{"Action":"fail","Package":"p","Elapsed":0.3}
+{"Action":"pass","Package":"q","Elapsed":0.2}
+{"Action":"skip","Package":"r"}
+{"Action":"output","Package":"leaky","Output":"goleak: found\n"}
+{"Action":"fail","Package":"leaky"}
+{"ImportPath":"broken","Action":"build-output","Output":"x.go:1:1: no\n"}
+{"ImportPath":"broken","Action":"build-fail"}
+{"Action":"fail","Package":"broken","FailedBuild":"broken"}
+not an event
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.passed != 1 || s.failed != 3 || s.skipped != 1 || c.failed != 3 {
+		t.Errorf("%d passed, %d failed, %d skipped", s.passed, s.failed, s.skipped)
+	}
+	want := `FAIL p TestB
+    b_test.go:7: got 1, want 2
+FAIL p (0.3 s)
+FAIL
+ok   q (0.2 s)
+-    r has no tests
+FAIL leaky (0.0 s)
+goleak: found
+FAIL broken does not build
+x.go:1:1: no
+not an event
+`
+	if out.String() != want {
+		t.Errorf("printed:\n%s\nwant:\n%s", &out, want)
+	}
+}
+
+func TestNodesSummaryIsRead(t *testing.T) {
+	got, err := readNodeSummary(strings.NewReader("✔ streams pass 3 times (2ms)\nℹ tests 12\nℹ pass 10\nℹ fail 1\nℹ cancelled 1\nℹ skipped 0\n"))
+	if err != nil || got["pass"] != 10 || got["fail"] != 1 || got["cancelled"] != 1 || len(got) != 4 {
+		t.Errorf("%v, %v", got, err)
+	}
+}
+
+func TestChangedFilesNameTheirPackages(t *testing.T) {
+	isPackage := func(dir string) bool { return slices.Contains([]string{"engine", "engine/store", "build"}, dir) }
+	got := packagesOf([]string{"engine/store/ring.go", "engine/store/testdata/v1.sql", "", "README.md", "engine/engine.go", "build/clients/rig.js", "assets/docs/x.md"}, isPackage)
+	if want := []string{"./build", "./engine", "./engine/store"}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+func TestFuzzTestsAreFound(t *testing.T) {
+	got := fuzzTests("package x\n\nfunc FuzzLoad(f *testing.F) {\n}\n\n// func FuzzNot\nfunc TestX(t *testing.T) {}\nfunc FuzzB(f *testing.F) {}\n")
+	if want := []string{"FuzzLoad", "FuzzB"}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+// The window's tool reads this file; a wrong one shows only when somebody
+// builds the window.
+func TestWailsFileIsSound(t *testing.T) {
+	text, err := os.ReadFile("wails.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file map[string]any
+	if err := json.Unmarshal(text, &file); err != nil {
+		t.Fatal(err)
+	}
+	for key, want := range map[string]string{"frontend:dir": "frontend", "reloaddirs": "cmd/bellwether-window", "outputfilename": "bellwether-window"} {
+		if file[key] != want {
+			t.Errorf("%s is %v, want %s", key, file[key], want)
+		}
+	}
+}
+
+// The demo is what a newcomer sees first: what it prints must work.
+func TestDemoServesWhatItPromises(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds two programs")
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	defer cancel()
+	var out bytes.Buffer
+	d := &demo{out: &out}
+	defer d.stop()
+	if err := d.start(ctx); err != nil {
+		t.Fatal(err)
+	}
+	d.explain()
+	for _, line := range d.requests() {
+		if !strings.Contains(out.String(), line) {
+			t.Errorf("not printed: %s", line)
+		}
+		answer, err := doCurl(ctx, line)
+		if err != nil || len(answer) < 40 {
+			t.Errorf("%s\n%v %s", line, err, answer)
+		}
+	}
+	dir := d.dir
+	ended, end := context.WithCancel(ctx)
+	end()
+	if err := d.wait(ended); err != nil {
+		t.Error(err)
+	}
+	d.stop()
+	if exists(dir) {
+		t.Errorf("%s is left behind", dir)
+	}
+	if _, err := http.Get(d.address); err == nil {
+		t.Error("bellwether still answers")
+	}
+	d.procs = nil // the deferred stop has nothing left to do
+}
+
+// doCurl does what a printed curl line does.
+func doCurl(ctx context.Context, line string) (string, error) {
+	url := line[strings.Index(line, "http://"):]
+	url = url[:strings.IndexByte(url, ' ')]
+	_, body, ok := strings.Cut(line, "-d '")
+	if !ok {
+		return "", fmt.Errorf("no body in %s", line)
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader(strings.TrimSuffix(body, "'")))
+	if err != nil {
+		return "", err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	text, err := io.ReadAll(resp.Body)
+	if err == nil && resp.StatusCode != http.StatusOK {
+		err = fmt.Errorf("%s: %s", resp.Status, text)
+	}
+	return string(text), err
+}

@@ -1,0 +1,91 @@
+// Command build runs the project's tasks: go run ./build TASK. Each task is a
+// file of plain Go; together they need nothing but Go, and Node where client
+// libraries or the UI are concerned.
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+)
+
+// Task is one thing to do.
+type Task struct {
+	Name string
+	Args string // what may follow the name, for the list
+	Doc  string
+	Run  func(ctx context.Context, args []string) error
+}
+
+// tasks in the order of the list that `go run ./build` prints.
+func tasks() []Task {
+	return []Task{
+		{"run", "[FLAGS OF serve]", "build bellwether and serve on this machine", runTask},
+		{"demo", "", "three stand-in runtimes, one bellwether, and what to try; Ctrl-C ends all", demoTask},
+		{"test", "", "everything a change must pass, from a bare checkout", testTask},
+		{"check", "", "the quick part of test: what changed, and builds for three systems", checkTask},
+		{"bench", "[live|go]", "Go benchmarks, then the live comparison with the bare runtime and a bare proxy", benchTask},
+		{"ui", "", "build the admin UI", uiTask},
+		{"soak", "[--for TIME]", "long fuzzing, repeated race tests, clients against a real runtime", soakTask},
+	}
+}
+
+func main() { os.Exit(start(os.Args[1:])) }
+
+func start(args []string) int {
+	if len(args) == 3 && args[0] == bareProxyTask { // a process of the bench, no task for people
+		return report(bareProxy(args[1], args[2]))
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := toModuleRoot(); err != nil {
+		return report(err)
+	}
+	if len(args) > 0 {
+		for _, t := range tasks() {
+			if t.Name == args[0] {
+				return report(t.Run(ctx, args[1:]))
+			}
+		}
+	}
+	usage(os.Stderr)
+	return 2
+}
+
+func usage(w io.Writer) {
+	fmt.Fprintln(w, "usage: go run ./build TASK")
+	for _, t := range tasks() {
+		fmt.Fprintf(w, "  %-24s %s\n", t.Name+" "+t.Args, t.Doc)
+	}
+}
+
+func report(err error) int {
+	if err == nil {
+		return 0
+	}
+	fmt.Fprintln(os.Stderr, err)
+	return 1
+}
+
+// toModuleRoot goes to the folder of go.mod, so that tasks work from anywhere
+// in the project.
+func toModuleRoot() error {
+	dir, err := os.Getwd()
+	if err != nil {
+		return err
+	}
+	for {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return os.Chdir(dir)
+		}
+		parent := filepath.Dir(dir)
+		if parent == dir {
+			return fmt.Errorf("no go.mod here or above: run this inside the project")
+		}
+		dir = parent
+	}
+}

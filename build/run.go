@@ -1,0 +1,30 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+)
+
+// runTask builds bellwether and serves. It is built to a file first, not run
+// by `go run`, so that Ctrl-C reaches it and its exit code reaches us.
+func runTask(ctx context.Context, args []string) error {
+	dir, err := os.MkdirTemp("", "bellwether-run")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	if err := goBuild(ctx, dir, "./cmd/bellwether"); err != nil {
+		return err
+	}
+	fmt.Println("Apps find it at http://localhost:11435 unless its first lines say otherwise; so does a browser. Ctrl-C ends it.")
+	cmd := command(ctx, filepath.Join(dir, exe("bellwether")), append([]string{"serve"}, args...)...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	err = cmd.Run()
+	if _, ended := err.(*exec.ExitError); ended && ctx.Err() != nil {
+		return nil // ended by Ctrl-C, as asked
+	}
+	return err
+}
