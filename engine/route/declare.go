@@ -10,7 +10,7 @@ import (
 // Declare lays the operator's declarations and pins over a deployment as its
 // runtime reported it. Agents call it before they report, so that everyone
 // sees the same; Decide itself sees only the result.
-func (p *Policy) Declare(d *fleet.Deployment) {
+func Declare(p *Policy, d *fleet.Deployment) {
 	for _, pinned := range p.PinnedModels {
 		d.Pinned = d.Pinned || fleet.SameModel(pinned, d.ID.Model)
 	}

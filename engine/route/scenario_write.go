@@ -76,8 +76,7 @@ func (w *writer) node(n *fleet.Node) {
 	}
 }
 
-// state writes lanes, circuits, pins and measurements: only those that some
-// deployment of the fleet or the request's session can meet.
+// state writes lanes, circuits, pins and measurements.
 func (w *writer) state() {
 	for _, id := range sortedIDs(w.v.Lanes) {
 		l := w.v.Lanes[id]
@@ -89,9 +88,14 @@ func (w *writer) state() {
 			w.line("circuit %s%s", quote(id.String()), writeFields(&c, circuitFields))
 		}
 	}
-	if pin, ok := w.v.Pins[w.q.Needs.Session]; ok && w.q.Needs.Session != "" {
-		pin.At = w.moment(pin.At)
-		w.line("pin %s %s%s", quote(w.q.Needs.Session), quote(pin.Deployment.String()), writeFields(&pin, pinFields))
+	for _, session := range slices.Sorted(maps.Keys(w.v.Pins)) {
+		// A request shows its own pin; one without a session, as in a saved state
+		// of the fleet, shows all.
+		if mine := w.q.Needs.Session; mine == "" || mine == session {
+			pin := w.v.Pins[session]
+			pin.At = w.moment(pin.At)
+			w.line("pin %s %s%s", quote(session), quote(pin.Deployment.String()), writeFields(&pin, pinFields))
+		}
 	}
 	for i := range w.v.Fleet.Nodes {
 		for k := range w.v.Fleet.Nodes[i].Deployments {
