@@ -40,7 +40,7 @@ func (c *circuits) init() {
 // judgeFailure counts a failed attempt, if it says something of the runtime.
 func (d *Dispatcher) judgeFailure(g *grant, f *fleet.Failure) {
 	if !runtimeFault(f) {
-		d.circuits.giveUp(g.ticket, d.now)
+		d.giveUpTry(g.ticket)
 		return
 	}
 	if d.circuits.failed(g, d.policy.Circuit, d.now) {
@@ -103,19 +103,17 @@ func (k *circuit) close(c *circuits, id fleet.DeploymentID, now time.Time) {
 }
 
 // succeeded counts a validated completion; that of the one try heals.
-func (c *circuits) succeeded(g *grant, now time.Time) {
-	k := c.by[g.dep]
-	if k == nil {
-		return
+func (d *Dispatcher) succeeded(g *grant) {
+	k := d.circuits.by[g.dep]
+	switch {
+	case k == nil:
+	case !k.open:
+		k.count(end{d.now, false}, d.policy.Circuit)
+	case k.trying == g.ticket:
+		delete(d.circuits.by, g.dep)
+		delete(d.circuits.open, g.dep)
+		d.holds.touch(g.dep.Node)
 	}
-	if k.open {
-		if k.trying == g.ticket {
-			delete(c.by, g.dep)
-			delete(c.open, g.dep)
-		}
-		return
-	}
-	k.ends = append(k.ends, end{now, false})
 }
 
 // count adds an end and forgets those too old or too many.
@@ -136,13 +134,14 @@ func (c *circuits) trial(id fleet.DeploymentID, t *Ticket, now time.Time) {
 	}
 }
 
-// giveUp returns a try that told nothing: its ticket went elsewhere or ended
-// without a word on the runtime.
-func (c *circuits) giveUp(t *Ticket, now time.Time) {
-	for id, k := range c.by {
+// giveUpTry returns a try that told nothing: its ticket went elsewhere or ended
+// without a word on the runtime. Somebody else may have it at once.
+func (d *Dispatcher) giveUpTry(t *Ticket) {
+	for id, k := range d.circuits.by {
 		if k.trying == t {
-			k.trying, k.told, k.retryAt = nil, false, now
-			c.open[id] = route.Circuit{Open: true, RetryAt: now}
+			k.trying, k.told, k.retryAt = nil, true, d.now
+			d.circuits.open[id] = route.Circuit{Open: true, RetryAt: d.now}
+			d.holds.touch(id.Node)
 		}
 	}
 }

@@ -36,7 +36,7 @@ type fx struct {
 func newFx(t *testing.T, nodes ...*fleet.Node) *fx {
 	x := &fx{t: t, now: t0, policy: route.DefaultPolicy(), tickets: map[string]*Ticket{}, grants: map[string]fleet.Grant{}}
 	x.policy.PullWhenFree = false // stories about pulling turn it on
-	hub := event.NewHub[Event](100000)
+	hub := event.NewHub[Event](4096)
 	x.events = hub.Subscribe()
 	x.snap = &fleet.Snapshot{Version: 1, Settled: true}
 	x.d = New(Config{
@@ -60,13 +60,23 @@ func machine(name string, deployments ...fleet.Deployment) *fleet.Node {
 	for _, dep := range deployments {
 		dep.ID = fleet.DeploymentID{Node: name, Runtime: "ollama", Model: dep.ID.Model}
 		n.Deployments = append(n.Deployments, dep)
+	}
+	count(n)
+	return n
+}
+
+// count writes into a node's pool what its loaded deployments hold.
+func count(n *fleet.Node) {
+	p := n.Pools[0]
+	p.Holders, p.Free = nil, fleet.Know(p.Limit-p.Margin)
+	for _, dep := range n.Deployments {
 		if dep.Residency == fleet.Loaded {
-			n.Pools[0].Holders = append(n.Pools[0].Holders, fleet.Holder{
-				Deployment: dep.ID, Kind: fleet.HoldResident, Bytes: fleet.Know(dep.ResidentBytes), Label: budget.Measured})
-			n.Pools[0].Free.V -= dep.ResidentBytes
+			size, label := budget.Size(&dep)
+			p.Holders = append(p.Holders, fleet.Holder{Deployment: dep.ID, Kind: fleet.HoldResident, Bytes: size, Label: label})
+			p.Free.V -= size.V
 		}
 	}
-	return n
+	n.Pools = []fleet.Pool{p}
 }
 
 func loaded(model string, slots int) fleet.Deployment {

@@ -119,7 +119,7 @@ func (d *Dispatcher) onCompleted(c *fleet.Completed) {
 	case c.Failure != nil:
 		d.judgeFailure(g, c.Failure)
 	case c.Validated && c.Outcome == fleet.OutcomeOK:
-		d.circuits.succeeded(g, d.now)
+		d.succeeded(g)
 		d.pin(t, g)
 	}
 	d.closeRecord(g)

@@ -123,7 +123,7 @@ func (d *Dispatcher) replan(l *lane, t *Ticket) bool {
 // move places a waiting request again, its age kept.
 func (d *Dispatcher) move(t *Ticket) {
 	d.leave(t)
-	d.circuits.giveUp(t, d.now)
+	d.giveUpTry(t)
 	t.rank = rankOf(t, true)
 	d.place(t)
 }
@@ -139,13 +139,15 @@ func (d *Dispatcher) review(l *lane) {
 	d.touch(l)
 }
 
-// dropIfEmpty forgets a lane that has nothing left to do.
+// dropIfEmpty forgets a lane that has nothing left to do and is not kept shut.
 func (d *Dispatcher) dropIfEmpty(l *lane) {
-	if l.order.n > 0 || len(l.live) > 0 || !l.open(d.now) || l.dirty || d.lanes[l.id] != l {
+	if l.order.n > 0 || len(l.live) > 0 || l.dirty || d.lanes[l.id] != l {
 		return
 	}
-	delete(d.lanes, l.id)
 	d.holds.touch(l.id.Node) // idle now: others may have it evicted
+	if l.open(d.now) {
+		delete(d.lanes, l.id)
+	}
 }
 
 // closeLane shuts a lane after a refusal by its agent.

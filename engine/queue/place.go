@@ -124,7 +124,7 @@ func (d *Dispatcher) end(t *Ticket, outcome fleet.Outcome, reason string) {
 	if t.state == ended {
 		return
 	}
-	d.circuits.giveUp(t, d.now)
+	d.giveUpTry(t)
 	t.state = ended
 	t.current.Store(nil)
 	delete(d.tickets, t)
@@ -195,7 +195,7 @@ func (d *Dispatcher) onRetry(t *Ticket, id string, f fleet.Failure, changed bool
 		d.judgeFailure(g, &f)
 		d.closeRecord(g)
 	}
-	d.circuits.giveUp(t, d.now)
+	d.giveUpTry(t)
 	t.roundAt, t.refusedAt = d.now, time.Time{}
 	t.q.Changed = t.q.Changed || changed
 	if f.Class == fleet.FailBackPressure {

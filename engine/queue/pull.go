@@ -137,7 +137,7 @@ func (d *Dispatcher) pullOver(from *lane, t *Ticket, id fleet.DeploymentID, here
 	d.waiting--
 	d.show(from)
 	d.touch(from)
-	d.circuits.giveUp(t, d.now)
+	d.giveUpTry(t)
 	dec := *t.decision
 	dec.Chosen, dec.Plan = here.Chosen, here.Plan
 	dec.Reasons = append(slices.Clip(dec.Reasons), route.Reason{Code: ReasonPulled, Operands: []any{from.id.String()}})
