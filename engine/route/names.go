@@ -197,7 +197,7 @@ func distance(a, b string) int {
 	if baseA == baseB {
 		return 1
 	}
-	if strings.Contains(baseA, baseB) || strings.Contains(baseB, baseA) {
+	if len(baseA) > 2 && len(baseB) > 2 && (strings.Contains(baseA, baseB) || strings.Contains(baseB, baseA)) {
 		return 2
 	}
 	row := make([]int, len(b)+1)

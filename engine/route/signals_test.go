@@ -137,16 +137,16 @@ func TestWaitUsesMeasurementFrom20SamplesOn(t *testing.T) {
 	bw := fleet.Know(400.0)
 	none := fleet.Reading[float64]{}
 	for name, c := range map[string]struct{ got, want float64 }{
-		"measured":                  {wait(20, 30, Lane{Running: 2}, fleet.Loaded, bw, 5*gb), -6},
-		"at most 25":                {wait(20, 300, Lane{Running: 2}, fleet.Loaded, bw, 5*gb), -25},
-		"no depth, no wait":         {wait(20, 300, Lane{}, fleet.Loaded, bw, 5*gb), 0},
-		"rest of a load":            {wait(20, 30, Lane{Running: 1, LoadRemaining: 20 * time.Second}, fleet.Loading, bw, 5*gb), -5},
-		"too few samples":           {wait(19, 300, Lane{Running: 2}, fleet.Loaded, bw, 5*gb), -2 * (100 / 480.0) / 10},
-		"guess, 40 GB":              {wait(0, 0, Lane{Running: 2}, fleet.Loaded, bw, 40*gb), -2 * (100 / 120.0) / 10},
-		"guess, slow: 10 at least":  {wait(0, 0, Lane{Running: 2}, fleet.Loaded, fleet.Know(20.0), 40*gb), -2},
-		"guess, bandwidth unknown":  {wait(0, 0, Lane{Running: 2}, fleet.Loaded, none, 40*gb), -2 * (100 / 2.5) / 10},
-		"guess, unknown and huge":   {wait(0, 0, Lane{Running: 1}, fleet.Loaded, none, 400*gb), -10},
-		"guess, nothing is known":   {wait(0, 0, Lane{Running: 1}, fleet.Loaded, none, 0), -0.1},
+		"measured":                 {wait(20, 30, Lane{Running: 2}, fleet.Loaded, bw, 5*gb), -6},
+		"at most 25":               {wait(20, 300, Lane{Running: 2}, fleet.Loaded, bw, 5*gb), -25},
+		"no depth, no wait":        {wait(20, 300, Lane{}, fleet.Loaded, bw, 5*gb), 0},
+		"rest of a load":           {wait(20, 30, Lane{Running: 1, LoadRemaining: 20 * time.Second}, fleet.Loading, bw, 5*gb), -5},
+		"too few samples":          {wait(19, 300, Lane{Running: 2}, fleet.Loaded, bw, 5*gb), -2 * (100 / 480.0) / 10},
+		"guess, 40 GB":             {wait(0, 0, Lane{Running: 2}, fleet.Loaded, bw, 40*gb), -2 * (100 / 120.0) / 10},
+		"guess, slow: 10 at least": {wait(0, 0, Lane{Running: 2}, fleet.Loaded, fleet.Know(20.0), 40*gb), -2},
+		"guess, bandwidth unknown": {wait(0, 0, Lane{Running: 2}, fleet.Loaded, none, 40*gb), -2 * (100 / 2.5) / 10},
+		"guess, unknown and huge":  {wait(0, 0, Lane{Running: 1}, fleet.Loaded, none, 400*gb), -10},
+		"guess, nothing is known":  {wait(0, 0, Lane{Running: 1}, fleet.Loaded, none, 0), -0.1},
 		"guess, small: all one GB": {wait(0, 0, Lane{Running: 1}, fleet.Loaded, none, gb/2), -0.1},
 	} {
 		if !near(c.got, c.want) {

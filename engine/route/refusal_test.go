@@ -1,0 +1,139 @@
+package route
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"bellwether/engine/dialect"
+)
+
+// refused plays the last ask of a scenario text and returns what its client is told.
+func refused(t *testing.T, text string, held bool) (*Decision, *dialect.Problem) {
+	t.Helper()
+	s, err := ReadScenario(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	step := &s.Steps[len(s.Steps)-1]
+	d := Decide(step.View, step.Policy, &step.Query)
+	return d, RefusalProblem(d, &step.Query, held)
+}
+
+const home = `
+node studio id n1 memory 64GB bandwidth 400
+  pool unified limit 60GB margin 2GB free 40GB
+  runtime ollama pool unified
+  model ollama/m weights 5GB loaded 8192 max_context 8192 caps llm
+  model ollama/m2 weights 5GB loaded 8192 max_context 4096 caps llm
+  model ollama/embed weights 1GB caps embed
+`
+
+func TestRefusalsNameStatusReasonAndRemedy(t *testing.T) {
+	yes, no := "yes", "no"
+	for name, c := range map[string]struct {
+		text    string
+		held    bool
+		status  int
+		code    string
+		message string
+		remedy  string
+		param   string
+		retry   string // yes, no
+		after   time.Duration
+	}{
+		"unknown model": {home + "ask m3", false, 404, "model_not_found", "model 'm3' not found.", "Similar: m, m2.", "model", no, 0},
+		"nothing near":  {home + "ask something-else-altogether", false, 404, "model_not_found", "not found.", "Installed: embed, m, m2.", "model", no, 0},
+		"no model":      {"ask m", false, 404, "model_not_found", "model 'm' not found.", "bellwether models pull m", "model", no, 0},
+		"auto":          {home + "ask auto", false, 404, "model_not_found", "model 'auto' not found: it is no model but a name for a choice", `aliases: {"auto": {models: [...]}}`, "model", no, 0},
+		"claude":        {home + "ask claude-opus-4-5 may_pull", false, 404, "model_not_found", "model 'claude-opus-4-5' not found", "Set up an alias", "model", no, 0},
+		"empty alias":   {home + "alias x profile fast\nask x", false, 404, "model_not_found", "the alias x lists no models", "Give it a list", "model", no, 0},
+		"absent alias":  {home + "alias x models gone\nask x", false, 404, "model_not_found", "none of its alias's models is installed (gone)", "Pull one", "model", no, 0},
+		"too long":      {home + "ask m in 8000 out 1024", false, 400, "context_length_exceeded", "needs 9,024 tokens, and the largest context of m is 8,192", "Raise num_ctx on studio or shorten the prompt.", "messages", no, 0},
+		"no tools":      {home + "ask m tools", false, 400, "unsupported_capability", "not known whether m supports tools", "Probe it", "tools", no, 0},
+		"wrong role":    {home + "ask embed", false, 400, "unsupported_capability", "embed does not support chat.", "chat model", "", no, 0},
+		"field":         {home + "ask m fields logprobs", false, 400, "unsupported_parameter", "ollama does not honour logprobs", "Leave logprobs out", "logprobs", no, 0},
+		"remote image":  {home + "ask m remote_image", false, 400, "remote_image", "links to an image", "base64", "", no, 0},
+		"never fits":    {home + "node studio\n model ollama/huge weights 90GB caps llm\nask huge", false, 503, "insufficient_memory", "no memory of studio can ever hold more than 58 GB", "smaller model", "", no, 0},
+		"too little time": {home + "node studio\n model ollama/big weights 40GB caps llm\nask big timeout 5s", false, 503, "deadline_too_short",
+			"Big needs about 24 s to load", "more time", "", no, 0},
+		"switched off": {home + "node studio\n model ollama/m weights 5GB disabled caps llm\nask m", false, 503, "model_unavailable", "switched off", "Switch it on", "", no, 0},
+		"unknown node": {home + "ask m node attic", false, 400, "unknown_node", "no node of the fleet is called attic", "Known nodes: studio", "X-Fleet-Node", no, 0},
+		"absent there": {home + "node attic\nask m node attic", false, 404, "model_not_found", "model 'm' not found on node attic", "installed on studio", "model", no, 0},
+		"ask to pull":  {home + "ask qwen9:1b may_pull", false, 503, "waiting_for_approval", "waiting for approval", "Allow it", "", no, 30 * time.Second},
+		"paused, held": {home + "node studio paused\nask m", true, 503, "paused", "no machine could serve m in time: studio is paused", "Resume it", "", yes, 5 * time.Second},
+		"full, held": {home + "node studio\n pool unified limit 10GB margin 2GB\n holds ollama/m bytes 7GB\n model ollama/x weights 6GB caps llm\nlane n1/ollama/m running 1\nask x", true, 503, "memory",
+			"x needs 6.9 GB", "Wait until running work ends", "", yes, 5 * time.Second},
+		"settling, held":      {home + "unsettled\nask nobody", true, 503, "no_capacity", "no machine could serve nobody in time", "Try again", "", yes, 5 * time.Second},
+		"refused by the node": {home + "ask m", true, 503, "no_capacity", "no machine could serve m in time", "Try again", "", yes, 5 * time.Second},
+	} {
+		d, p := refused(t, c.text, c.held)
+		if p.Status != c.status || p.Code != c.code {
+			t.Errorf("%s: %d %s, want %d %s\n%s", name, p.Status, p.Code, c.status, c.code, d.Explain())
+		}
+		if !strings.Contains(strings.ToLower(p.Message), strings.ToLower(c.message)) || !strings.Contains(p.Remedy, c.remedy) {
+			t.Errorf("%s: %q %q, want %q %q", name, p.Message, p.Remedy, c.message, c.remedy)
+		}
+		if p.Param != c.param || p.RetryAfter != c.after {
+			t.Errorf("%s: param %q, after %v, want %q, %v", name, p.Param, p.RetryAfter, c.param, c.after)
+		}
+		if p.Retry == nil || *p.Retry != (c.retry == yes) {
+			t.Errorf("%s: retry %v, want %s", name, p.Retry, c.retry)
+		}
+		if p.Message == "" || p.Remedy == "" || strings.Contains(p.Text(), "n1") {
+			t.Errorf("%s: %q must have both parts and call nodes by name", name, p.Text())
+		}
+	}
+}
+
+// Anthropic clients compact when they read both numbers in a fixed wording.
+func TestContextRefusalCarriesBothNumbers(t *testing.T) {
+	_, p := refused(t, home+"ask m in 8000 out 1024 fallbacks m2", false)
+	if p.Tokens != 9024 || p.MaxTokens != 8192 {
+		t.Errorf("%d of %d, want 9024 of 8192: the largest of the listed", p.Tokens, p.MaxTokens)
+	}
+}
+
+func TestRefusalListsEveryReason(t *testing.T) {
+	_, p := refused(t, home+"node studio paused\nask m tools in 9000", false)
+	b, err := json.Marshal(p.Details)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`"studio/ollama/m"`, `"code":"capability"`, `"code":"context"`, `"code":"paused"`, `"remedy"`, `"others"`} {
+		if !strings.Contains(string(b), want) {
+			t.Errorf("no %s in %s", want, b)
+		}
+	}
+}
+
+func TestDispatcherRefusalsHaveWords(t *testing.T) {
+	q := &Query{Model: "m", Needs: Requirements{App: "notes"}}
+	for code, c := range map[string]struct {
+		status int
+		retry  bool
+		say    string
+	}{
+		RefuseAppLimit:     {429, true, "notes"},
+		RefuseBackPressure: {429, true, "full"},
+		RefuseRetries:      {502, false, "failed wherever"},
+		RefuseUnused:       {503, true, "granted twice"},
+		RefuseStopping:     {503, true, "shutting"},
+	} {
+		p := RefusalProblem(&Decision{Verdict: Refuse, Status: c.status, RefuseCode: code}, q, false)
+		if p.Status != c.status || p.Code != code || p.Retry == nil || *p.Retry != c.retry || !strings.Contains(p.Message, c.say) || p.Remedy == "" {
+			t.Errorf("%s: %+v", code, p)
+		}
+		if c.retry && p.RetryAfter <= 0 {
+			t.Errorf("%s: says retry and not when", code)
+		}
+	}
+}
+
+func TestRefusalOfAnEmptyDecisionStillSpeaks(t *testing.T) {
+	p := RefusalProblem(&Decision{Verdict: Refuse}, &Query{Model: "m"}, false)
+	if p.Status != 503 || p.Code == "" || p.Message == "" || p.Remedy == "" {
+		t.Errorf("got %+v", p)
+	}
+}
