@@ -55,8 +55,9 @@ type demo struct {
 	dir      string
 	runtimes []demoRuntime
 	procs    []*exec.Cmd
-	address  string // what apps use
-	ended    chan error
+	address  string     // what apps use
+	ended    chan error // gets one report for each process
+	heard    int        // reports taken from it
 }
 
 func (d *demo) start(ctx context.Context) (err error) {
@@ -145,6 +146,7 @@ func (d *demo) ready(ctx context.Context) error {
 		case <-ctx.Done():
 			return ctx.Err()
 		case err := <-d.ended:
+			d.heard++
 			return err
 		case <-time.After(100 * time.Millisecond):
 		}
@@ -219,13 +221,17 @@ func (d *demo) requests() []string {
 
 // wait returns when the owner ends the demo, or a process ends by itself.
 func (d *demo) wait(ctx context.Context) error {
+	var err error
 	select {
 	case <-ctx.Done():
+	case err = <-d.ended:
+		d.heard++
+	}
+	if ctx.Err() != nil { // Ctrl-C reaches the processes as well as us
 		fmt.Fprintln(d.out, "\nEnding ...")
 		return nil
-	case err := <-d.ended:
-		return err
 	}
+	return err
 }
 
 // stop ends the processes, the last started first, and removes the folder.
@@ -233,7 +239,7 @@ func (d *demo) stop() {
 	for i := len(d.procs) - 1; i >= 0; i-- {
 		_ = d.procs[i].Cancel()
 	}
-	for range d.procs {
+	for ; d.heard < len(d.procs); d.heard++ {
 		select {
 		case <-d.ended:
 		case <-time.After(15 * time.Second): // Cancel and WaitDelay have failed
