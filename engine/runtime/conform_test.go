@@ -27,3 +27,11 @@ func TestLlamaServerConforms(t *testing.T) {
 func TestLlamaServerInRouterModeConforms(t *testing.T) {
 	runtimetest.Conform(t, runtimetest.Setup{Fake: runtimetest.FakeConfig{Kind: runtimetest.LlamaServer, Router: true}, Open: opened})
 }
+
+// BenchmarkStreamFromASocket is what reading a stream costs, socket and stand-in
+// included.
+func BenchmarkStreamFromASocket(b *testing.B) {
+	for _, kind := range []string{runtimetest.Ollama, runtimetest.LlamaServer} {
+		b.Run(kind, func(b *testing.B) { runtimetest.BenchStream(b, runtimetest.FakeConfig{Kind: kind}, opened) })
+	}
+}

@@ -25,27 +25,27 @@ func outputLimit(c *Call) (limit int, clamped bool) {
 // A failed tool result says so in words: runtimes have no field for it.
 func contentText(m *dialect.Message) dialect.Text {
 	var only dialect.Text
-	var joined dialect.TextBuilder
 	n := 0
-	if m.IsError {
-		joined.AddString("Error: ")
-	}
 	for i := range m.Parts {
-		p := &m.Parts[i]
-		if p.Kind != dialect.PartText || p.Text == nil {
-			continue
+		if p := &m.Parts[i]; p.Kind == dialect.PartText && p.Text != nil {
+			only = p.Text
+			n++
 		}
-		if n > 0 {
-			joined.AddString("\n")
-		}
-		joined.Add(p.Text)
-		only = p.Text
-		n++
 	}
 	if n == 1 && !m.IsError {
-		return only
+		return only // a prompt of a megabyte is not copied for being looked at
 	}
-	return joined.Text()
+	texts := make([]dialect.Text, 0, n)
+	for i := range m.Parts {
+		if p := &m.Parts[i]; p.Kind == dialect.PartText && p.Text != nil {
+			texts = append(texts, p.Text)
+		}
+	}
+	joined := dialect.Join("\n", texts...)
+	if m.IsError {
+		return dialect.Concat(dialect.Quote("Error: "), joined)
+	}
+	return joined
 }
 
 // checkParts refuses what no runtime is given and notes what is left out.

@@ -2,6 +2,7 @@ package runtime
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"io"
 	"unicode/utf8"
@@ -22,6 +23,7 @@ type lineReader struct {
 	buf        []byte
 	start, end int   // unread bytes
 	err        error // of r, once its bytes are used up
+	most       int   // bytes of one line, 0 = lineMost
 }
 
 // next returns the following line without its LF or CRLF, valid until the
@@ -56,7 +58,7 @@ func (l *lineReader) fill() {
 	case n == 0:
 		l.start, l.end = 0, 0
 	case l.end < len(l.buf):
-	case n >= lineMost:
+	case n >= cmp.Or(l.most, lineMost):
 		l.err = errLineTooLong
 		return
 	case n <= len(l.buf)/2:

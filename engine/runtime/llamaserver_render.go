@@ -386,6 +386,9 @@ func (p *llamaPlan) generate(c *Call, strict bool) error {
 		return p.complete(c)
 	}
 	p.path = "/v1/chat/completions"
+	if !in.Template.Empty() {
+		p.edits = append(p.edits, "template left out: llama-server applies the model's own")
+	}
 	if !in.Context.None() {
 		p.edits = append(p.edits, "context left out: token numbers mean nothing on another runtime")
 	}

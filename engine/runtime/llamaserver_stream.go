@@ -132,8 +132,16 @@ func (s *openAIReader) choice(c *dialect.Chunk, v dialect.Raw) {
 		}
 	}
 	// The calls may come after the reason in the object, so this comes last.
-	if s.finish == "function_call" || s.finish == dialect.FinishStop && s.calls > 0 {
+	switch s.finish {
+	case dialect.FinishNone, dialect.FinishLength, dialect.FinishFilter, dialect.FinishTools:
+	case dialect.FinishStop:
+		if s.calls > 0 {
+			s.finish = dialect.FinishTools
+		}
+	case "function_call":
 		s.finish = dialect.FinishTools
+	default:
+		s.finish = dialect.FinishStop
 	}
 	if v.Get("finish_reason").Kind() == '"' {
 		c.Finish = s.finish

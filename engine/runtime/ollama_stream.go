@@ -220,12 +220,10 @@ func (s *ollamaStream) constrained(c *dialect.Chunk, done bool) {
 // end closes the answer with the runtime's own end marker.
 func (s *ollamaStream) end(c *dialect.Chunk, reason dialect.Text) {
 	c.Final = true
-	c.Finish = dialect.Finish(reason.String())
-	switch {
-	case len(c.Vectors) > 0:
-		c.Finish = dialect.FinishStop
-	case c.Finish == dialect.FinishNone:
-		c.Finish = dialect.FinishStop // before 0.1.38 no reason was given
+	switch c.Finish = dialect.Finish(reason.String()); c.Finish {
+	case dialect.FinishLength, dialect.FinishLoad, dialect.FinishUnload:
+	default:
+		c.Finish = dialect.FinishStop // vectors have no reason, nor had answers before 0.1.38
 	}
 	if s.calls > 0 && c.Finish == dialect.FinishStop {
 		c.Finish = dialect.FinishTools // Ollama says stop (ollama#7963)

@@ -2,7 +2,8 @@
 // their inventory, loads, unloads and pulls models, and runs requests. One
 // adapter per kind (Ollama, llama-server); runtimetest is the suite they all
 // pass. Adapters hold no state about budgets or queues and are safe for
-// concurrent use; they run on the caller's goroutine.
+// concurrent use; they run on the caller's goroutine, but for calls left to run
+// out after their reader has gone (Target.Drain), which Close waits for.
 package runtime
 
 import (

@@ -128,10 +128,9 @@ func conformAnswers(t *testing.T, s Setup) {
 	})
 	t.Run("embeddings: counted, ordered, of unit length", func(t *testing.T) { conformEmbeddings(t, s) })
 	t.Run("a frame already here is known to be", func(t *testing.T) {
-		b := s.bench(t, FakeModel{Tokens: 60})
 		fast := s
 		fast.Fake.FlushEvery = 50
-		b = fast.bench(t, FakeModel{Tokens: 60})
+		b := fast.bench(t, FakeModel{Tokens: 60})
 		st, _, err := b.adapter.Do(b.Context(), b.chat("hi", true))
 		if err != nil {
 			t.Fatal(err)
