@@ -213,14 +213,5 @@ func (d *Dispatcher) onStop() {
 
 // stopping is the refusal of a dispatcher that has ended.
 func stopping() *route.Decision {
-	return &route.Decision{Verdict: route.Refuse, Status: 503, RefuseCode: CodeStopping}
+	return refusal(503, route.RefuseStopping)
 }
-
-// Refusal codes of the dispatcher's own, in Decision.RefuseCode.
-const (
-	CodeStopping     = "shutting_down"     // 503
-	CodeAppLimit     = "app_limit"         // 429: clients.max_in_flight
-	CodeBackPressure = "back_pressure"     // 429: the runtime's own queue is full, twice
-	CodeRetries      = "retries_exhausted" // 502: failed before content more often than max_retries allows
-	CodeUnused       = "grant_unused"      // 503: granted twice and never presented
-)

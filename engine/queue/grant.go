@@ -199,7 +199,7 @@ func (d *Dispatcher) onUnused(g *grant) {
 	d.note(t, EventReturned)
 	t.returned++
 	if t.returned > 1 {
-		d.refuse(t, &route.Decision{Verdict: route.Refuse, Status: 503, RefuseCode: CodeUnused}, false)
+		d.refuse(t, refusal(503, route.RefuseUnused), false)
 		return
 	}
 	d.giveBack(d.laneOf(g.dep), t)

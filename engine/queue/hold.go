@@ -61,6 +61,25 @@ func (d *Dispatcher) fetch(t *Ticket) {
 	}
 }
 
+// PullFailed says that a model that Config.Pull asked for cannot be fetched:
+// who waits for it is told now and not when its time is over.
+func (d *Dispatcher) PullFailed(model string) { d.mail.post(pullFailed(model)) }
+
+type pullFailed string
+
+func (m pullFailed) apply(d *Dispatcher) { d.onPullFailed(string(m)) }
+
+func (d *Dispatcher) onPullFailed(model string) {
+	for _, class := range d.holds.classes {
+		for _, t := range slices.Clone(class) {
+			if t.pulls == model {
+				d.unhold(t)
+				d.refuse(t, t.decision, true)
+			}
+		}
+	}
+}
+
 // unhold takes a request off the list.
 func (d *Dispatcher) unhold(t *Ticket) {
 	c := d.holds.class(t)

@@ -24,10 +24,7 @@ func (d *Dispatcher) onSubmit(t *Ticket) {
 	d.tickets[t] = struct{}{}
 	d.apps[app]++
 	if limit := d.policy.MaxInFlight; limit > 0 && d.apps[app] > limit {
-		d.refuse(t, &route.Decision{
-			Verdict: route.Refuse, Status: 429, RefuseCode: CodeAppLimit,
-			Reasons: []route.Reason{{Code: CodeAppLimit, Operands: []any{app, limit}}},
-		}, false)
+		d.refuse(t, refusal(429, route.RefuseAppLimit, app, limit), false)
 		return
 	}
 	d.place(t)
@@ -106,6 +103,15 @@ func (d *Dispatcher) leave(t *Ticket) {
 		d.touch(l)
 	case held:
 		d.unhold(t)
+	}
+}
+
+// refusal is a decision of the dispatcher's own, where route had or could have
+// had a place.
+func refusal(status int, code string, operands ...any) *route.Decision {
+	return &route.Decision{
+		Verdict: route.Refuse, Status: status, RefuseCode: code,
+		Reasons: []route.Reason{{Code: code, Operands: operands}},
 	}
 }
 
@@ -207,10 +213,7 @@ func (d *Dispatcher) onRetry(t *Ticket, id string, f fleet.Failure, changed bool
 	}
 	t.q.Attempt++
 	if t.q.Attempt > 1+d.policy.MaxRetries {
-		d.refuse(t, &route.Decision{
-			Verdict: route.Refuse, Status: 502, RefuseCode: CodeRetries,
-			Reasons: []route.Reason{{Code: CodeRetries, Operands: []any{d.policy.MaxRetries}}},
-		}, false)
+		d.refuse(t, refusal(502, route.RefuseRetries, d.policy.MaxRetries), false)
 		return
 	}
 	t.current.Store(nil)
@@ -223,10 +226,7 @@ func (d *Dispatcher) onRetry(t *Ticket, id string, f fleet.Failure, changed bool
 // node: it is busy, not broken.
 func (d *Dispatcher) pressBack(t *Ticket, g *grant) {
 	if t.pressed {
-		d.refuse(t, &route.Decision{
-			Verdict: route.Refuse, Status: 429, RefuseCode: CodeBackPressure,
-			Reasons: []route.Reason{{Code: CodeBackPressure, Operands: []any{g.dep.String()}}},
-		}, false)
+		d.refuse(t, refusal(429, route.RefuseBackPressure, g.dep.String()), false)
 		return
 	}
 	t.pressed, g.pressed = true, true

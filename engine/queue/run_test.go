@@ -81,7 +81,7 @@ func TestStoppingAnswersWhoWaits(t *testing.T) {
 				synctest.Wait()
 				tk = d.Submit(query("late", "qwen3"))
 			}
-			if a := <-tk.C(); a.Grant != nil || a.Decision.RefuseCode != CodeStopping {
+			if a := <-tk.C(); a.Grant != nil || a.Decision.RefuseCode != route.RefuseStopping {
 				t.Errorf("%s got %+v", name, a)
 			}
 		}

@@ -783,7 +783,14 @@ func TestPullIsAskedForOnceWhileRequestsWaitForAModel(t *testing.T) {
 	if len(asked) != 1 || asked[0] != "new" {
 		t.Errorf("asked for %v", asked)
 	}
-	x.want("held a; held b") // auto_pull_timeout is 300 s, not the hold's 30
+	x.submit("other", "absent")
+	x.do(pullFailed("absent"))
+	x.want("held a; held b; held other; done other held_out")
+	if len(asked) != 2 {
+		t.Errorf("asked for %v", asked)
+	}
+	x.pass(time.Second)
+	x.want("") // auto_pull_timeout is 300 s, not the hold's 30
 	studio.Deployments = machine("studio", onDisk("new", 1)).Deployments
 	x.report(studio)
 	x.want("grant a studio")
