@@ -190,6 +190,8 @@ func RenderReason(r Reason) string {
 		return "not every machine of the fleet has reported yet"
 	case "pull":
 		return t(0) + " is fetched to " + t(1)
+	case "pulled_when_free":
+		return "an idle slot took it over from the queue of " + t(0)
 	case "ask_pull":
 		return t(0) + " is not installed, and its owner is asked whether to fetch it"
 	default:
