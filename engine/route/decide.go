@@ -79,33 +79,6 @@ func (j *judge) lastModel() int {
 	return -1
 }
 
-func (j *judge) firstChoice() (*cand, string) {
-	if len(j.q.Failed) > 0 && (j.q.Changed || j.q.Needs.NoFallback) {
-		return nil, "" // one change of model a request, and none if it forbids it
-	}
-	pinnedOrder := j.alias != nil && j.alias.PinnedOrder
-	if !pinnedOrder {
-		for i := range j.wants {
-			if j.loadedSomewhere(i) {
-				return j.best(i), "loaded"
-			}
-		}
-	}
-	for i := range j.wants {
-		if c := j.best(i); c != nil {
-			if pinnedOrder {
-				return c, "pinned_order"
-			}
-			return c, "loads"
-		}
-	}
-	return nil, ""
-}
-
-func (j *judge) loadedSomewhere(want int) bool {
-	return slices.ContainsFunc(j.cands, func(c *cand) bool { return c.want == want && len(c.out) == 0 && c.inMemory() })
-}
-
 // best is the survivor of a wanted model with the highest node score.
 func (j *judge) best(want int) *cand {
 	var best *cand

@@ -118,9 +118,7 @@ func (j *judge) demands(d *fleet.Deployment, yield func(fleet.Capability) bool) 
 	need(d.Can(role).Support == fleet.Unknown, role)
 	need(n.NeedsTools, fleet.CapTools)
 	need(n.ToolChoiceRequired, fleet.CapToolChoiceRequired)
-	// Several calls in an earlier turn are history: a model that made them need
-	// not be able to make only one. Only a known no is in the way.
-	need(n.SingleCall || n.ParallelTools && d.Can(fleet.CapParallelTools).Support == fleet.No, fleet.CapParallelTools)
+	need(j.parallelMatters(d), fleet.CapParallelTools)
 	need(n.JSONSchema, fleet.CapJSONSchema)
 	need(n.JSONObject, fleet.CapJSONObject)
 	need(n.Vision, fleet.CapVision)
@@ -129,6 +127,17 @@ func (j *judge) demands(d *fleet.Deployment, yield func(fleet.Capability) bool) 
 	need(n.Insert, fleet.CapInsert)
 	need(n.Continuation, fleet.CapContinuation)
 	need(n.Streaming && n.Role == RoleChat, fleet.CapStreaming)
+}
+
+// parallelMatters: a model that makes one call at a time anyway need not be told
+// so; one of which it is not known may make several. Several calls in an earlier
+// turn are history, which only a known no is in the way of.
+func (j *judge) parallelMatters(d *fleet.Deployment) bool {
+	n, known := &j.q.Needs, d.Can(fleet.CapParallelTools).Support
+	if n.SingleCall {
+		return known == fleet.Unknown
+	}
+	return n.ParallelTools && known == fleet.No
 }
 
 // checkDeadline refuses before loading what cannot begin in time: the client's

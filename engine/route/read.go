@@ -222,6 +222,7 @@ func fieldsOf(r *dialect.Request) []string {
 		}
 	}
 	s := &r.Sampling
+	add("dimensions", r.Embed != nil && r.Embed.Dimensions > 0)
 	add("frequency_penalty", s.FrequencyPenalty != nil && *s.FrequencyPenalty != 0)
 	add("logit_bias", hasMembers(s.LogitBias))
 	add("logprobs", r.Logprobs || r.TopLogs > 0)

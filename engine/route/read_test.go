@@ -265,6 +265,9 @@ func TestEmbeddingNeedsTheLongestInput(t *testing.T) {
 	if n.Role != RoleEmbedding || n.Tokens != (Tokens{Input: 100}) || n.InputTotal != 101 || n.Dimensions != 256 || n.Truncates {
 		t.Errorf("got %+v", n)
 	}
+	if !slices.Equal(n.Fields, []string{"dimensions"}) {
+		t.Errorf("fields %v: a runtime that ignores dimensions must not answer", n.Fields)
+	}
 	r.Protocol = dialect.OllamaEmbed
 	if !Read(r, Meta{}).Truncates {
 		t.Error("Ollama's own endpoint cuts long inputs unless told not to")

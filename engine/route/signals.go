@@ -8,7 +8,9 @@ import (
 	"bellwether/engine/fleet"
 )
 
-// score fills in the eight signals of a survivor (routing.md 4).
+// score fills in the eight signals of a survivor (routing.md 4). This is the
+// scoring "signals", the only one so far; "predicted" takes its place here, with
+// terms of its own that sum the same way.
 func (j *judge) score(c *cand) {
 	s := &c.Signals
 	s.Warmth = j.warmth(c)
@@ -32,6 +34,9 @@ func (j *judge) score(c *cand) {
 	}
 	if c.ctx.reload {
 		c.note("reload")
+	}
+	if c.dep.Degraded != "" {
+		c.note("degraded")
 	}
 }
 
