@@ -163,7 +163,7 @@ func (m *ended) on(s *state) {
 		s.dirty = true
 		s.saveSoon()
 	} else {
-		s.ledger.Release(le.key, now)
+		s.ledger.Release(le.key, s.provenFrom(le.server, m.failure != nil && m.sent, now))
 		s.forgetCall(le)
 	}
 	if le.load != nil {
@@ -182,15 +182,14 @@ func (m *ended) on(s *state) {
 func (s *state) afterCall(l *lane, m *ended, now time.Time) {
 	le := m.lease
 	f := m.failure
+	nothingSent := !m.sent || f != nil && f.Class == fleet.FailConnect
+	if le.fresh && nothingSent && len(l.leases) == 0 && !s.resident(l.id) {
+		s.ledger.Depart(l.id) // what was assumed for its sake
+		s.saveSoon()
+	}
 	switch {
 	case f != nil && f.Class == fleet.FailConnect:
-		// Nothing was sent: unless something else had brought it there, the
-		// deployment is not in memory, and the runtime is down.
-		if le.fresh && len(l.leases) == 0 {
-			s.ledger.Depart(l.id)
-			s.saveSoon()
-		}
-		s.observe(le.server)
+		s.observe(le.server) // the runtime is down
 	case f != nil && (f.Class == fleet.FailBeforeOpen || f.Class == fleet.FailMidStream || f.Class == fleet.FailLoad):
 		s.observe(le.server) // the runtime may have died
 	case le.fresh || le.load != nil:

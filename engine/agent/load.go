@@ -21,8 +21,8 @@ type load struct {
 	adapter runtime.Adapter
 	options runtime.LoadOptions
 	victims []victim
-	key     string          // of its own reservation: it outlives the first who asked
-	saved   <-chan struct{} // its assumption is on file; nil = it was
+	key     string // of its own reservation: it outlives the first who asked
+	ordered bool   // the order to load left for the runtime; written before loadEnded is posted
 
 	ctx    context.Context
 	cancel context.CancelCauseFunc
@@ -75,7 +75,6 @@ func (s *state) loadFor(l *lane, srv *server, c budget.Candidate, m *admission) 
 	}
 	c.Evict = nil // marked once, by the reservation that admitted them
 	s.ledger.Claim(ld.key, c)
-	ld.saved, _ = s.assume(ld.key, l.id)
 	l.load = ld
 	s.dirty = true
 	s.a.log.Info("loading", "model", l.id.Model, "runtime", l.id.Runtime, "evicts", len(ld.victims))
@@ -87,26 +86,36 @@ func (s *state) loadFor(l *lane, srv *server, c budget.Candidate, m *admission) 
 func (ld *load) run() {
 	defer ld.cancel(nil)
 	began := time.Now()
-	err := ld.bring()
-	m := &loadEnded{load: ld, took: time.Since(began), err: err}
+	spared, err := ld.bring()
+	m := &loadEnded{load: ld, took: time.Since(began), spared: spared, err: err}
 	if !ld.a.post(m) {
 		ld.err = ld.failure(err)
 		close(ld.done)
 	}
 }
 
-func (ld *load) bring() error {
+// bring makes room and loads. On a failure to make room, spared are the victims
+// that stay.
+func (ld *load) bring() (spared []victim, err error) {
 	for i, v := range ld.victims {
 		if err := ld.a.evict(ld.ctx, v); err != nil {
-			for _, spared := range ld.victims[i+1:] {
-				ld.a.post(&departed{id: spared.id})
-			}
-			return fmt.Errorf("make room: %w", err)
+			return ld.victims[i:], fmt.Errorf("make room: %w", err)
 		}
 	}
-	if ld.saved != nil {
+	return nil, ld.order()
+}
+
+// order has the runtime load. From then on its memory is assumed to be taken,
+// and that is on file before the order leaves.
+func (ld *load) order() error {
+	var saved <-chan struct{}
+	if err := ld.a.ask(ld.ctx, func(s *state) { saved, _ = s.assume(ld.key, ld.id) }); err != nil {
+		return err
+	}
+	ld.ordered = true
+	if saved != nil {
 		select {
-		case <-ld.saved:
+		case <-saved:
 		case <-ld.ctx.Done():
 			return context.Cause(ld.ctx)
 		}
@@ -119,7 +128,8 @@ func (ld *load) bring() error {
 	return err
 }
 
-// evict unloads a deployment and returns when it was seen to be gone.
+// evict unloads a deployment and returns when it was seen to be gone. On an
+// error it is still marked as leaving: who called decides when it stays.
 func (a *Agent) evict(ctx context.Context, v victim) error {
 	ctx, cancel := context.WithTimeout(ctx, leaveTimeout)
 	defer cancel()
@@ -127,10 +137,10 @@ func (a *Agent) evict(ctx context.Context, v victim) error {
 	if err == nil {
 		err = a.awaitAbsence(ctx, v.id)
 	}
-	a.post(&departed{id: v.id, gone: err == nil})
 	if err != nil {
 		return fmt.Errorf("unload %s: %w", v.id.Model, err)
 	}
+	a.post(&departed{id: v.id, gone: true})
 	return nil
 }
 
@@ -169,16 +179,17 @@ func (m *departed) on(s *state) {
 
 // loadEnded ends a load in the loop.
 type loadEnded struct {
-	load *load
-	took time.Duration
-	err  error
+	load   *load
+	took   time.Duration
+	spared []victim // that were to leave for it and stay
+	err    error
 }
 
 func (m *loadEnded) on(s *state) {
 	ld, now := m.load, s.now()
 	l := s.lane(ld.id)
 	l.load = nil
-	s.ledger.Release(ld.key, now)
+	s.ledger.Release(ld.key, s.provenFrom(ld.server, m.err != nil && ld.ordered, now))
 	ld.err = ld.failure(m.err)
 	if m.err == nil {
 		l.loadedAt = now
@@ -193,12 +204,39 @@ func (m *loadEnded) on(s *state) {
 		if errors.As(m.err, &f) && f.Class == fleet.FailConnect {
 			s.ledger.Depart(ld.id) // the order never reached the runtime
 		}
+		// In one step with the victims' staying: nobody may count both.
+		for le := range l.leases {
+			if le.load == ld {
+				s.ledger.Release(le.key, now)
+			}
+		}
+		for _, v := range m.spared {
+			(&departed{id: v.id}).on(s)
+		}
 		s.a.log.Info("load failed", "model", ld.id.Model, "runtime", ld.id.Runtime, "err", m.err)
 	}
 	close(ld.done)
 	s.dirty = true
 	s.observe(ld.server)
 	s.saveSoon()
+}
+
+// abortSettles is how long a runtime may go on with what was broken off: a
+// load is not listed while it lasts, so its absence proves nothing yet.
+const abortSettles = time.Second
+
+// provenFrom is from when on an observation may settle what an ended call or
+// load had the runtime take into memory, and sees to one.
+func (s *state) provenFrom(srv *server, broken bool, now time.Time) time.Time {
+	if !broken {
+		return now
+	}
+	at := now.Add(abortSettles)
+	srv.lookAgain = at.Add(time.Millisecond)
+	if !srv.pollDue.IsZero() && srv.lookAgain.Before(srv.pollDue) {
+		srv.pollDue = srv.lookAgain
+	}
+	return at
 }
 
 // failure is what those who waited are told; nil when the load went well.

@@ -68,7 +68,11 @@ func (a *Agent) Unload(ctx context.Context, runtimeName, model string) error {
 	case v.adapter == nil:
 		return nil
 	}
-	return a.evict(ctx, v)
+	err = a.evict(ctx, v)
+	if err != nil {
+		a.post(&departed{id: v.id})
+	}
+	return err
 }
 
 // Delete removes a model from its runtime's disk. In use, it is a *fleet.Refusal.

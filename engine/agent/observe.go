@@ -25,6 +25,7 @@ type server struct {
 	up      bool
 	reason  string // why it is not up
 	fails   int    // failed observations in a row
+	downAt  time.Time
 	version string
 
 	observedAt time.Time                    // start of the last good observation
@@ -35,9 +36,12 @@ type server struct {
 	polling bool // at most one observation at a time
 	again   bool // another one is wanted right after
 	pollDue time.Time
-	waits   []pollWait
-	absent  []*absence
-	cap     capLearner
+	// lookAgain is when an observation is wanted that began then: one sooner
+	// would not settle what was broken off.
+	lookAgain time.Time
+	waits     []pollWait
+	absent    []*absence
+	cap       capLearner
 }
 
 // pollWait is someone who waits for an observation begun at since or later.
@@ -179,6 +183,9 @@ func (m *observed) on(s *state) {
 	}
 	srv.waits = left
 	srv.pollDue = now.Add(s.pollPause(srv))
+	if srv.lookAgain.After(m.started) && srv.lookAgain.Before(srv.pollDue) {
+		srv.pollDue = srv.lookAgain
+	}
 	if srv.again || len(srv.waits) > 0 {
 		s.poll(srv)
 	}
@@ -188,8 +195,11 @@ func (m *observed) on(s *state) {
 // pollPause is how long the runtime is left alone: not long while something
 // there is about to change.
 func (s *state) pollPause(srv *server) time.Duration {
-	if len(srv.absent) > 0 {
+	switch {
+	case len(srv.absent) > 0:
 		return pollLeaving
+	case !srv.up && s.now().Sub(srv.downAt) < restartTime:
+		return pollFast // most that go down are being restarted
 	}
 	for _, d := range srv.models {
 		switch l := s.lanes[d.ID]; {
@@ -201,6 +211,9 @@ func (s *state) pollPause(srv *server) time.Duration {
 	}
 	return pollEvery
 }
+
+// restartTime is how long a runtime that went down is looked for more often.
+const restartTime = time.Minute
 
 // failsToDown is how many failed observations in a row make a runtime down. A
 // refused connection is no lost answer and needs no second one.
@@ -215,6 +228,9 @@ func (s *state) onBlind(srv *server, err error) {
 		return
 	}
 	reason := reasonOf(err)
+	if srv.up {
+		srv.downAt = s.now()
+	}
 	if srv.up || srv.reason != reason {
 		s.dirty = true
 		s.a.log.Info("runtime down", "runtime", srv.name, "reason", reason)
