@@ -96,9 +96,9 @@ func startBench(ctx context.Context) (b *bench, err error) {
 	}
 	config := filepath.Join(b.dir, "config.yaml")
 	text := fmt.Sprintf(`runtimes:
-  - {name: bench, kind: ollama, url: "http://%s", parallel: 512}
-  - {name: paced, kind: ollama, url: "http://%s", parallel: 512}
-routing: {max_slots: 512, kv_per_request_gb: 0.001}
+  - {name: bench, kind: ollama, url: "http://%s", parallel: 256}
+  - {name: paced, kind: ollama, url: "http://%s", parallel: 256}
+routing: {max_slots: 256, kv_per_request_gb: 0.01}
 `, addr(fake), addr(paced))
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		return b, err

@@ -98,7 +98,7 @@ it('raises its error for a missing model', async () => {
 
 if (!t.real) {
   it('raises when the runner dies in mid-stream, and the next request is served', async () => {
-    await rig.control('ollama', { kill_runner_after: 3, times: 1 });
+    await rig.control('ollama', { inject: [{ break: 'runner', after: 3, times: 1 }] });
     await assert.rejects(async () => {
       for await (const c of await client.chat({ model: t.chat, messages: hi, stream: true })) void c;
     });

@@ -71,7 +71,7 @@ export async function startRig() {
   - {name: ollama, kind: ollama, url: "${urls[0]}", parallel: 8}
   - {name: paced, kind: ollama, url: "${urls[1]}", parallel: 64}
   - {name: llama, kind: llama-server, url: "${urls[2]}"}
-routing: {max_slots: 64, kv_per_request_gb: 0.001, auto_pull: "off"}
+routing: {max_slots: 64, kv_per_request_gb: 0.01, auto_pull: "off"}
 `,
   );
   const data = join(dir, 'data');
