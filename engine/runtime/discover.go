@@ -132,12 +132,12 @@ type page struct {
 // fetch reads a small answer of whatever status; a Bellwether is refused.
 func (r *remote) fetch(ctx context.Context, path string) (*page, error) {
 	x, err := r.do(ctx, request{method: http.MethodGet, path: path})
+	var f *fleet.Failure
+	if errors.As(err, &f) && f.Code == CodeOurselves {
+		return nil, ErrOurselves
+	}
 	if err != nil {
 		return nil, err
-	}
-	if x.Header.Get(HeaderRouter) != "" {
-		x.abort()
-		return nil, ErrOurselves
 	}
 	body, err := x.whole(1 << 20)
 	if err != nil {

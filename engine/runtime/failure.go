@@ -24,6 +24,7 @@ const (
 	CodeUnsupported     = "unsupported"             // this runtime cannot do that
 	CodeMalformed       = "malformed_frame"         // a frame that is no JSON of the expected form
 	CodeCut             = "cut"                     // the answer ended before its end marker
+	CodeOurselves       = "ourselves"               // a Bellwether answers at the runtime's address
 	CodeRuntimeError    = "runtime_error"           // the runtime's own words follow
 )
 

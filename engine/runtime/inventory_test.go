@@ -2,6 +2,7 @@ package runtime
 
 import (
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -133,6 +134,21 @@ func TestHalfAnAnswerIsNoObservation(t *testing.T) {
 		if _, err := a.Inventory(t.Context()); err == nil {
 			t.Errorf("half of %s was taken for an observation", path)
 		}
+	}
+}
+
+func TestABellwetherThatTookTheRuntimesPortIsNoRuntime(t *testing.T) {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set(HeaderRouter, "x")
+		_, _ = io.WriteString(w, `{"version":"0.33.0","models":[]}`)
+	}))
+	defer s.Close()
+	a := open(t, Target{Name: "ollama", Kind: KindOllama, URL: s.URL})
+	if _, err := a.Inventory(t.Context()); !strings.Contains(failureText(err), CodeOurselves) {
+		t.Errorf("got %v", err)
+	}
+	if _, err := a.Identify(t.Context()); !errors.Is(err, ErrOurselves) {
+		t.Errorf("got %v", err)
 	}
 }
 
