@@ -13,6 +13,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"bellwether/engine/fleet"
 )
 
 // HeaderRouter marks what a Bellwether says and asks: it is on every answer of
