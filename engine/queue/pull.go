@@ -70,8 +70,10 @@ func (d *Dispatcher) remaining(g *grant) float64 {
 // first, if that is sooner than here.
 func (d *Dispatcher) pullFrom(from *lane) bool {
 	t := from.order.next(d.now)
-	if t.q.Needs.Node != "" || t.q.Needs.Bound == "node" {
-		return false
+	if boundToNode(t) {
+		if t = firstUnbound(from.order.all()); t == nil {
+			return false
+		}
 	}
 	best := d.nextStart(from) + t.cost
 	var to fleet.DeploymentID
@@ -96,6 +98,17 @@ func (d *Dispatcher) pullFrom(from *lane) bool {
 	}
 	d.pullOver(from, t, to, plan)
 	return true
+}
+
+func boundToNode(t *Ticket) bool { return t.q.Needs.Node != "" || t.q.Needs.Bound == "node" }
+
+func firstUnbound(waiting []*Ticket) *Ticket {
+	for _, t := range waiting {
+		if !boundToNode(t) {
+			return t
+		}
+	}
+	return nil
 }
 
 // nextStart is when the lane's next request would start, in seconds from now.

@@ -138,21 +138,18 @@ func TestIdleSlotTakesTheNextOfTheLongestLane(t *testing.T) {
 	}
 }
 
-func TestIdleSlotLeavesWhatFinishesSoonerWhereItIs(t *testing.T) {
-	x, _, _ := pulling(t, 1)
+func TestIdleSlotLeavesWhatIsBoundToItsNode(t *testing.T) {
+	x, fast, _ := pulling(t, 1)
+	fast.State.Paused = true
+	x.report(fast)
 	x.submit("r1", "m", taking(10))
-	x.submit("r2", "m", taking(1), boundTo("slow"))
-	x.submit("r3", "m", taking(10), boundTo("fast"))
-	x.use("r1", "r2")
-	x.want("grant r1 fast; grant r2 slow")
-	x.pass(4 * time.Second) // r1 has a second to go
-	x.submit("r4", "m", taking(10), func(q *route.Query) { q.Needs.Node = "" })
-	x.release("r2")
-	x.complete("r2")
-	x.log = nil
-	if got := x.tickets["r3"].state; got != waiting {
-		t.Errorf("a node-bound request was moved: state %v", got)
-	}
+	x.submit("bound", "m", taking(10), boundTo("slow"))
+	x.submit("sticky", "m", taking(10), func(q *route.Query) { q.Needs.Bound = "node" })
+	x.submit("free", "m", taking(10))
+	x.use("r1")
+	fast.State.Paused = false
+	x.report(fast)
+	x.want("grant r1 slow; moved free slow>fast; grant free fast")
 }
 
 func TestIdleSlotPullsOnlyWhatFinishesSoonerThere(t *testing.T) {

@@ -66,6 +66,7 @@ func TestGrantUnusedTwiceEndsTheTicket(t *testing.T) {
 	x.want("grant a studio; returned a; grant a studio; returned a; done a refused grant_unused; grant b studio")
 }
 
+// W-25: who leaves while queued is dropped there and then.
 func TestAbandonFreesAtOnce(t *testing.T) {
 	x := newFx(t, machine("studio", loaded("qwen3", 1)))
 	for _, n := range []string{"a", "b", "c"} {
@@ -583,6 +584,50 @@ func TestSessionReturnsToItsNodeAfterSuccessOnly(t *testing.T) {
 	x.pass(15 * time.Minute)
 	x.submit("d", "qwen3", session("s"))
 	x.want("done c ok; grant d studio") // idled out after 900 s
+}
+
+// only a validated completion is a success, and only a fault is a failure.
+func TestDisconnectIsNeitherSuccessNorFailure(t *testing.T) {
+	x := newFx(t, machine("studio", loaded("qwen3", 1)))
+	for _, n := range names("r", 6) {
+		x.submit(n, "qwen3", session("s"))
+		x.use(n)
+		x.release(n)
+		x.do(&completed{fleet.Completed{Grant: x.grants[n].ID, Outcome: fleet.OutcomeClientDisconnected,
+			Failure: &fleet.Failure{Class: fleet.FailCancelled, MayRun: true}}})
+	}
+	if len(x.d.pins.byKey) != 0 || len(x.d.circuits.by) != 0 {
+		t.Errorf("pins %v, circuits %v", x.d.pins.byKey, x.d.circuits.by)
+	}
+	x.wantEmpty()
+}
+
+// who is offline gets nothing, and what waits for it goes elsewhere.
+func TestOfflineNodeIsLeftAtOnce(t *testing.T) {
+	studio := machine("studio", loaded("qwen3", 1))
+	x := newFx(t, studio, machine("tower", onDisk("qwen3", 4)))
+	x.submit("a", "qwen3")
+	x.use("a")
+	x.submit("b", "qwen3")
+	studio.Liveness = fleet.Offline
+	x.report(studio)
+	x.submit("c", "qwen3")
+	x.want("grant a studio; grant b tower; grant c tower")
+}
+
+func TestPinsAreBounded(t *testing.T) {
+	x := newFx(t, machine("studio", loaded("qwen3", 1)))
+	x.policy.PinMax = 3
+	x.d.pins.limit(x.policy)
+	for i, n := range names("r", 5) {
+		x.submit(n, "qwen3", session(names("s", 5)[i]))
+		x.done(n)
+		x.submit(n+" again", "qwen3", session("s1")) // the one in use is not the one to go
+		x.done(n + " again")
+	}
+	if _, kept := x.d.view.Pins["s1"]; len(x.d.view.Pins) != 3 || !kept || x.d.pins.order.Len() != 3 {
+		t.Errorf("pins %v", x.d.view.Pins)
+	}
 }
 
 func TestFirstTurnReadsAPinAndSetsNone(t *testing.T) {
