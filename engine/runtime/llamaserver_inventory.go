@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
@@ -166,7 +167,7 @@ func (l *LlamaServer) routed(ctx context.Context, inv *Inventory, list []llamaMo
 		switch m.Status.Value {
 		case "loaded", "sleeping":
 			if !f.asked {
-				if err := l.remote.get(ctx, "/props?autoload=false&model="+escapeQuery(m.ID), &f.props); err != nil {
+				if err := l.remote.get(ctx, "/props?autoload=false&model="+url.QueryEscape(m.ID), &f.props); err != nil {
 					f.props = llamaProps{} // unloaded meanwhile, or a router too old to say
 				}
 			}
@@ -258,7 +259,7 @@ func asUnloaded(d *fleet.Deployment, f *llamaFacts, args llamaArgs) {
 func (l *LlamaServer) slots(ctx context.Context, model string, router bool) (perSlot, busy int, err error) {
 	path := "/slots"
 	if router {
-		path += "?autoload=false&model=" + escapeQuery(model)
+		path += "?autoload=false&model=" + url.QueryEscape(model)
 	}
 	var slots []llamaSlot
 	if err := l.remote.get(ctx, path, &slots); err != nil {

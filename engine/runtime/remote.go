@@ -8,7 +8,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/url"
 	"strconv"
 	"strings"
 	"sync"
@@ -348,5 +347,3 @@ func (r *remote) shut() {
 	r.mu.Unlock()
 	r.drains.Wait()
 }
-
-func escapeQuery(s string) string { return url.QueryEscape(s) }

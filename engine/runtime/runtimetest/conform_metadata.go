@@ -199,6 +199,7 @@ func conformCapabilities(t *testing.T, s Setup) {
 }
 
 func conformResidency(t *testing.T, s Setup) {
+	s.Fake.GPU = 0.5
 	b := s.bench(t, FakeModel{}, FakeModel{Name: "other"})
 	if !s.single() {
 		if d := b.deployment(); d.Residency != fleet.OnDisk {
@@ -217,7 +218,7 @@ func conformResidency(t *testing.T, s Setup) {
 	if d.Residency != fleet.Loaded || d.LoadedContext == 0 {
 		t.Errorf("loaded: %+v", d)
 	}
-	if s.ollama() && (d.ResidentBytes == 0 || d.ExpiresAt.IsZero() || d.LoadedContext != 2048 || d.KVBytesToken == 0) {
+	if s.ollama() && (d.ResidentBytes == 0 || d.ResidentVRAM <= 0 || d.ResidentVRAM >= d.ResidentBytes || d.ExpiresAt.IsZero() || d.LoadedContext != 2048 || d.KVBytesToken == 0) {
 		t.Errorf("loaded: %+v", d)
 	}
 	if !s.ollama() && d.Slots < 1 {
