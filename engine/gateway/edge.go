@@ -119,7 +119,7 @@ func (o originPattern) matches(scheme, host string) bool {
 func (e *edge) admit(w http.ResponseWriter, r *http.Request, path string) (caller, *dialect.Problem) {
 	h := w.Header()
 	h.Set("X-Fleet-Router", "bellwether")
-	if r.Header.Get("X-Fleet-Via") != "" {
+	if r.Header.Get("X-Fleet-Router") != "" {
 		return caller{}, &dialect.Problem{Status: http.StatusLoopDetected, Code: "loop",
 			Message: "This request was sent on by a Bellwether already.",
 			Remedy:  "A runtime's address points at a Bellwether: set runtimes[].url to the runtime itself."}

@@ -112,7 +112,7 @@ func (x *exchange) meta() route.Meta {
 // run gets grants until one attempt ends the request.
 func (x *exchange) run(ctx context.Context) {
 	policy := x.g.Policy()
-	x.ident = dialect.Identity{ID: x.id, Model: x.req.Model, Created: x.start, InputEstimate: x.query.Needs.Tokens.Input,
+	x.ident = dialect.Identity{ID: x.id, Model: x.req.Model, Created: x.start, Now: time.Now, InputEstimate: x.query.Needs.Tokens.Input,
 		ToolCallID: func(n int) string { return route.MintToolCallID(x.g.ToolKey, x.served.Identity(), x.id, n) }}
 	var enc dialect.Encoder
 	if x.req.Stream {
