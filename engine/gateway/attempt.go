@@ -240,7 +240,7 @@ func (x *exchange) completed(o fleet.Outcome, f *fleet.Failure, retry bool) flee
 		Grant: x.grant.ID, Request: x.id, Deployment: x.grant.Deployment, Outcome: o, Failure: f,
 		Took: time.Since(a.began), TTFT: a.first, Load: a.load,
 		Input: a.usage.Input, Output: a.usage.Output, Cached: a.usage.Cached, Reasoning: a.usage.Reasoning,
-		Estimate: x.query.Needs.Tokens.Input, Task: x.query.Needs.PrimaryTask,
+		Estimate: x.query.Needs.InputTotal, Task: x.query.Needs.PrimaryTask,
 		Truncated: a.finish == dialect.FinishLength, Validated: o == fleet.OutcomeOK, Retry: retry,
 	}
 	if a.timings != nil {
