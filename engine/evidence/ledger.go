@@ -36,8 +36,8 @@ type Sample struct {
 	Truncated  bool   // cut by its output limit: its length says nothing of the habit
 	Took       time.Duration
 	TTFT       time.Duration // dispatch to first content
-	Load       time.Duration // part of TTFT spent loading
-	// Estimate is our uncalibrated count of the prompt (Requirements.Tokens.Input).
+	Load       time.Duration // part of TTFT spent loading; ObserveLoad learns from it
+	// Estimate is our uncalibrated count of all prompt tokens (Requirements.InputTotal).
 	Estimate                         int
 	Input, Output, Reasoning, Cached int
 	// Prefill and Decode are the runtime's own measurements.
@@ -197,9 +197,6 @@ func (s *speedState) learn(o *Sample) {
 		if w := taskWindow(s.tasks, o.Task, keepTask); w != nil {
 			w.add(o.Took.Seconds())
 		}
-	}
-	if o.Load > 0 {
-		s.loads.add(o.Load.Seconds())
 	}
 	if read := o.Input - max(o.Cached, 0); read >= minPrefillTokens {
 		if took := o.prefillTime(); took > 0 {

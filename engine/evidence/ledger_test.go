@@ -167,8 +167,14 @@ func TestRatesComeFromTheRuntimeElseFromTheClock(t *testing.T) {
 	if f := l.Book().Decode(other); f != (Figure{25, 1}) {
 		t.Errorf("decode %v, want 100 in the 4 s after the first", f)
 	}
-	if f := l.Book().Load(other); f != (Figure{2, 1}) {
-		t.Errorf("load %v, want 2 s", f)
+	if f := l.Book().Load(other); f.Known() {
+		t.Errorf("load %v: many requests wait for one load, which is told once", f)
+	}
+	for _, s := range []time.Duration{2, 9, 3} {
+		l.ObserveLoad(other, s*time.Second)
+	}
+	if f := l.Book().Load(other); f != (Figure{3, 3}) {
+		t.Errorf("load %v, want the median of 3 s", f)
 	}
 }
 

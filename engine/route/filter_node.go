@@ -169,8 +169,13 @@ func (j *judge) bindToIssuer() {
 	if tag == "" || len(j.p.ToolKey) == 0 {
 		return
 	}
+	tags := map[string]string{} // sealing costs more than all else here, and nodes share identities
 	for _, c := range j.cands {
-		c.tag = IdentityTag(j.p.ToolKey, c.dep.Identity())
+		who := c.dep.Identity()
+		if _, known := tags[who]; !known {
+			tags[who] = IdentityTag(j.p.ToolKey, who)
+		}
+		c.tag = tags[who]
 		j.bound = j.bound || c.tag == tag
 	}
 	if !j.bound {
