@@ -180,6 +180,10 @@ func (x *exchange) failureProblem(f *fleet.Failure) *dialect.Problem {
 		p.Message = "The queue of " + where + " is full."
 		p.Remedy = "Try again in a moment, or give the runtime more parallel slots."
 		return p
+	case f.Code == "model_not_found": // deleted behind our back
+		p.Status, p.Code, p.Param, p.Retry, p.RetryAfter = http.StatusNotFound, f.Code, "model", &no, 0
+		p.Message = where + " is no longer there."
+		p.Remedy = "GET /v1/models lists the names."
 	case f.Class == fleet.FailTimeout:
 		p.Status, p.Code = http.StatusGatewayTimeout, "timeout"
 		p.Message = where + " did not answer in time: " + f.Message + "."
@@ -193,6 +197,9 @@ func (x *exchange) failureProblem(f *fleet.Failure) *dialect.Problem {
 		p.Message = where + " could not be loaded: " + f.Message + "."
 		p.Remedy = "Free memory on " + node + " or choose a smaller model."
 	default:
+		if f.Class == fleet.FailStatus && f.Status >= http.StatusInternalServerError {
+			p.Status = f.Status // what a client would see at the runtime itself
+		}
 		p.Message = where + " failed: " + strings.TrimSuffix(f.Message, ".") + "."
 		p.Remedy = "The request was not answered elsewhere; try again, and see bellwether doctor if it goes on."
 	}
@@ -271,7 +278,7 @@ func (x *exchange) closeWith(o fleet.Outcome, p *dialect.Problem) {
 	rec.Outcome, rec.Status = o, http.StatusOK
 	if p != nil {
 		rec.Problem = p.Text()
-		if !x.out.body && !x.out.late {
+		if !x.out.body && !x.out.isLate() {
 			rec.Status = p.Status
 		}
 	}

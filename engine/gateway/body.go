@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -31,10 +32,12 @@ func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, *dia
 	}
 	in := io.Reader(http.MaxBytesReader(w, r.Body, limit))
 	size := r.ContentLength
-	for _, enc := range strings.Split(r.Header.Get("Content-Encoding"), ",") {
-		switch enc = strings.ToLower(strings.TrimSpace(enc)); enc {
-		case "", "identity":
-			continue
+	codings := codingsOf(r)
+	if len(codings) > maxCodings {
+		return nil, badEncoding("more than two Content-Encodings")
+	}
+	for _, enc := range codings {
+		switch enc {
 		case "gzip", "x-gzip":
 			z, err := gzip.NewReader(in)
 			if err != nil {
@@ -66,6 +69,24 @@ func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, *dia
 		return nil, &dialect.Problem{Status: http.StatusBadRequest, Code: "body_incomplete",
 			Message: "The request body did not arrive whole.", Remedy: "Send the request again."}
 	}
+}
+
+// maxCodings is how often a body may be packed: each coding holds a window.
+const maxCodings = 2
+
+// codingsOf lists a body's Content-Encodings in the order to undo them: the
+// last one named was applied last.
+func codingsOf(r *http.Request) []string {
+	var out []string
+	for _, list := range r.Header.Values("Content-Encoding") {
+		for enc := range strings.SplitSeq(list, ",") {
+			if enc = strings.ToLower(strings.TrimSpace(enc)); enc != "" && enc != "identity" {
+				out = append(out, enc)
+			}
+		}
+	}
+	slices.Reverse(out)
+	return out
 }
 
 // readAll reads in to its end in one allocation where the size is known.

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/netip"
 	"os"
+	"slices"
 	"strings"
 
 	"bellwether/engine/dialect"
@@ -35,13 +36,14 @@ func (c caller) app() string {
 //  3. From beyond loopback (or through a proxy) an API key is needed.
 type edge struct {
 	hosts   map[string]bool
+	under   []string // ".example.org": every name below it
 	origins []originPattern
 	nets    []netip.Prefix // empty = any
 	keys    func() []Key
 }
 
 func newEdge(c Config) edge {
-	e := edge{hosts: map[string]bool{"": true, "localhost": true}, keys: c.Keys}
+	e := edge{hosts: map[string]bool{"": true, "localhost": true}, under: []string{".localhost", ".local", ".internal"}, keys: c.Keys}
 	if name, err := os.Hostname(); err == nil {
 		e.addHost(name)
 	}
@@ -66,12 +68,12 @@ func newEdge(c Config) edge {
 
 func (e *edge) addHost(h string) {
 	h = strings.ToLower(strings.TrimSuffix(h, "."))
-	if h == "" {
-		return
-	}
-	e.hosts[h] = true
-	if !strings.Contains(h, ".") {
-		e.hosts[h+".local"] = true
+	switch below, isPattern := strings.CutPrefix(h, "*"); {
+	case h == "":
+	case isPattern:
+		e.under = append(e.under, below)
+	default:
+		e.hosts[h] = true
 	}
 }
 
@@ -151,7 +153,7 @@ func (e *edge) hostAllowed(host string) bool {
 		name = h
 	}
 	name = strings.ToLower(strings.TrimSuffix(strings.Trim(name, "[]"), "."))
-	if e.hosts[name] || strings.HasSuffix(name, ".localhost") || strings.HasSuffix(name, ".internal") {
+	if e.hosts[name] || slices.ContainsFunc(e.under, func(u string) bool { return strings.HasSuffix(name, u) }) {
 		return true
 	}
 	// An IP literal cannot be rebound: whoever dialled it dialled this machine.

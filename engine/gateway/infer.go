@@ -172,7 +172,7 @@ func (x *exchange) serve(ctx context.Context, g *fleet.Grant) (done bool) {
 		return true
 	}
 	f := asFailure(err)
-	if ctx.Err() != nil || x.out.err != nil {
+	if ctx.Err() != nil || x.out.broken() {
 		x.complete(fleet.OutcomeClientDisconnected, &fleet.Failure{Class: fleet.FailCancelled, Message: "the client left", MayRun: f.MayRun}, false)
 		return true
 	}
@@ -226,35 +226,37 @@ func (x *exchange) refused(a queue.Answer) {
 	x.closeWith(outcome, p)
 }
 
-// facts are the X-Fleet headers of an answer.
-func (x *exchange) facts(set func(name, value string)) {
+// facts are the X-Fleet headers of an answer; none before a grant.
+func (x *exchange) facts() []fact {
 	if x.decision == nil || x.grant == nil {
-		return
+		return nil
 	}
 	d := x.grant.Deployment
-	set("X-Fleet-Node", x.nodeName(d.Node))
-	set("X-Fleet-Deployment", d.String())
-	set("X-Fleet-Served-Model", d.Model)
-	set("X-Fleet-Requested-Model", printable(x.req.Model))
+	facts := append(make([]fact, 0, 10),
+		fact{"X-Fleet-Node", x.nodeName(d.Node)},
+		fact{"X-Fleet-Deployment", d.String()},
+		fact{"X-Fleet-Served-Model", d.Model},
+		fact{"X-Fleet-Requested-Model", x.req.Model},
+		fact{"X-Fleet-Queue-Ms", strconv.FormatInt(x.queued.Milliseconds(), 10)})
 	if x.decision.Profile != "" {
-		set("X-Fleet-Profile", x.decision.Profile)
+		facts = append(facts, fact{"X-Fleet-Profile", x.decision.Profile})
 	}
 	for i := range x.decision.Candidates {
 		if c := &x.decision.Candidates[i]; c.Deployment == d {
-			set("X-Fleet-Score", strconv.FormatFloat(c.NodeScore, 'f', 1, 64))
+			facts = append(facts, fact{"X-Fleet-Score", strconv.FormatFloat(c.NodeScore, 'f', 1, 64)})
 			if c.Signals.SessionAffinity > 0 {
-				set("X-Fleet-Affinity", "session")
+				facts = append(facts, fact{"X-Fleet-Affinity", "session"})
 			}
 			break
 		}
 	}
 	if n := len(x.steps); n > 0 {
-		set("X-Fleet-Retries", strconv.Itoa(n))
+		facts = append(facts, fact{"X-Fleet-Retries", strconv.Itoa(n)})
 	}
 	if x.decision.Fallback {
-		set("X-Fleet-Fallback", d.Model)
+		facts = append(facts, fact{"X-Fleet-Fallback", d.Model})
 	}
-	set("X-Fleet-Queue-Ms", strconv.FormatInt(x.queued.Milliseconds(), 10))
+	return facts
 }
 
 func (x *exchange) nodeName(id string) string {

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"crypto/subtle"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -70,7 +71,8 @@ func (g *Gateway) rights(w http.ResponseWriter, r *http.Request, who caller, wha
 
 // isOwner reports whether the caller holds this machine's admin token.
 func (g *Gateway) isOwner(r *http.Request, who caller) bool {
-	return who.loopback && g.AdminToken != "" && r.Header.Get("X-Fleet-Admin") == g.AdminToken
+	sent := []byte(r.Header.Get("X-Fleet-Admin"))
+	return who.loopback && g.AdminToken != "" && subtle.ConstantTimeCompare(sent, []byte(g.AdminToken)) == 1
 }
 
 // managed is a deployment on a runtime that can manage models (Ollama).

@@ -36,7 +36,7 @@ type responder struct {
 	err      error     // first failed write
 }
 
-func newResponder(w http.ResponseWriter, enc dialect.Encoder, facts func(func(string, string))) *responder {
+func newResponder(w http.ResponseWriter, enc dialect.Encoder, facts func() []fact) *responder {
 	return &responder{w: w, rc: http.NewResponseController(w), enc: enc, facts: facts}
 }
 
@@ -72,6 +72,21 @@ func (a *responder) rename(encoder func() dialect.Encoder) {
 	}
 }
 
+// broken reports whether a write to the client failed.
+func (a *responder) broken() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.err != nil
+}
+
+// isLate reports whether the stream was opened before anyone could serve it:
+// the client saw 200 whatever came then.
+func (a *responder) isLate() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.late
+}
+
 func (a *responder) keepAlive() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -95,7 +110,7 @@ func (a *responder) open() {
 	h.Set("Cache-Control", "no-cache")
 	h.Set("X-Accel-Buffering", "no")
 	if !a.late {
-		a.facts(func(name, value string) { h.Set(name, value) })
+		setFacts(h, a.facts())
 	}
 	a.opened = true
 	a.w.WriteHeader(http.StatusOK)
@@ -146,7 +161,7 @@ func (a *responder) fail(g *Gateway, proto dialect.Protocol, p *dialect.Problem,
 			a.timer.Stop()
 		}
 		if !a.late {
-			a.facts(func(name, value string) { a.w.Header().Set(name, value) })
+			setFacts(a.w.Header(), a.facts())
 		}
 		g.refuse(a.w, proto, p, id)
 		return
@@ -162,7 +177,9 @@ func (a *responder) finish() {
 	}
 	a.flush(true)
 	if a.late {
-		a.facts(func(name, value string) { a.w.Header().Set(http.TrailerPrefix+name, value) })
+		for _, f := range a.facts() {
+			a.w.Header().Set(http.TrailerPrefix+f.name, f.value)
+		}
 	}
 }
 
@@ -190,13 +207,26 @@ func (a *responder) whole(contentType string, body []byte) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	h := a.w.Header()
-	a.facts(func(name, value string) { h.Set(name, value) })
+	setFacts(h, a.facts())
 	h.Set("Content-Type", contentType)
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	a.opened, a.body, a.over = true, true, true
 	_ = a.rc.SetWriteDeadline(time.Now().Add(slowReader))
 	_, a.err = a.w.Write(body)
 	return a.err
+}
+
+// fact is a header about how an answer came to be; its name is canonical.
+type fact struct{ name, value string }
+
+// setFacts sets headers whose names are canonical already, with one
+// allocation for all values: there are nine on every answer.
+func setFacts(h http.Header, facts []fact) {
+	values := make([]string, len(facts))
+	for i, f := range facts {
+		values[i] = f.value
+		h[f.name] = values[i : i+1 : i+1]
+	}
 }
 
 // refuse writes a problem as an HTTP answer in the caller's dialect.
