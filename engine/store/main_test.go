@@ -3,6 +3,7 @@ package store
 import (
 	"bufio"
 	"context"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -24,6 +25,10 @@ func TestMain(m *testing.M) {
 			os.Exit(1)
 		}
 		os.Exit(0)
+	}
+	// Few random histories in an everyday run; -rapid.checks=1000 for many.
+	if err := flag.Set("rapid.checks", "12"); err != nil {
+		panic(err)
 	}
 	goleak.VerifyTestMain(m)
 }

@@ -185,11 +185,14 @@ func (s *Store) whyNotWritten() string {
 // the bytes written. With nothing to write it still tries to reach a file that
 // was out of reach. The caller holds ran.
 func (s *Store) writeWaiting(ctx context.Context) (written int64, err error) {
-	for range len(s.queue) { // what comes in meanwhile is the next call's
-		s.accept(<-s.queue)
-	}
 	b := &s.backlog
+	queued := len(s.queue) // what comes in meanwhile is the next call's
 	for {
+		// Not the whole queue at once: the backlog has a limit, and would drop
+		// what a sound disk takes.
+		for ; queued > 0 && len(b.rows) < batchSize; queued-- {
+			s.accept(<-s.queue)
+		}
 		batch := b.rows[:min(len(b.rows), batchSize)]
 		if len(batch) == 0 && s.cause() == nil {
 			return written, nil
