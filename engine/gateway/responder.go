@@ -25,7 +25,7 @@ type responder struct {
 	w        http.ResponseWriter
 	rc       *http.ResponseController
 	enc      dialect.Encoder // nil for answers sent whole
-	facts    func(set func(name, value string))
+	facts    func() []fact
 	timer    *time.Timer
 	opened   bool // status and headers are out
 	body     bool // content is out: nothing can be retried any more
