@@ -81,7 +81,7 @@ func (o *order) take(t *Ticket) {
 	t.paid = 0
 	if r := &o.rings[t.rank]; len(r.apps) > 1 {
 		t.paid = t.cost
-		r.app(t.q.Needs.App).deficit -= t.paid
+		r.pay(t.q.Needs.App, t.paid)
 	}
 	o.remove(t)
 }
@@ -124,19 +124,21 @@ func (o *order) promote(now time.Time) {
 
 // ring is deficit round-robin over apps.
 type ring struct {
-	apps []*appQueue // the first has its turn
+	apps []*appQueue // who was served longest ago comes first
 }
 
-// appQueue is what one app has waiting, oldest first, and the predicted
-// seconds it may still use in this turn. It goes, with its deficit, when empty.
+// appQueue is what one app has waiting, oldest first, and its credit of
+// predicted seconds. It goes, credit and all, when empty.
 type appQueue struct {
 	app     string
 	deficit float64
 	waiting []*Ticket
 }
 
-// next gives each app in turn a quantum until one affords its first ticket.
-// The quantum is the dearest first ticket, so one lap is enough.
+// next returns the first ticket of the app whose turn it is: the first in the
+// ring that can afford it. When none can, all get the same credit, as little
+// as lets one. So over any time in which two apps have work, their served
+// seconds differ by no more than their two dearest requests.
 func (r *ring) next() *Ticket {
 	if len(r.apps) == 0 {
 		return nil
@@ -144,18 +146,38 @@ func (r *ring) next() *Ticket {
 	if len(r.apps) == 1 { // alone an app neither pays nor saves up
 		return r.apps[0].waiting[0]
 	}
-	quantum := 0.0
-	for _, a := range r.apps {
-		quantum = max(quantum, a.waiting[0].cost)
-	}
-	for {
-		a := r.apps[0]
-		if a.deficit >= a.waiting[0].cost {
+	turn, least := 0, r.apps[0].short()
+	for i, a := range r.apps {
+		short := a.short()
+		if short <= 0 {
 			return a.waiting[0]
 		}
-		a.deficit += quantum
-		copy(r.apps, r.apps[1:])
-		r.apps[len(r.apps)-1] = a
+		if short < least {
+			turn, least = i, short
+		}
+	}
+	for _, a := range r.apps {
+		a.deficit += least
+	}
+	first := r.apps[turn]
+	first.deficit = first.waiting[0].cost // exactly: no rounding may keep it waiting
+	copy(r.apps[1:turn+1], r.apps[:turn]) // asked again, the answer is the same
+	r.apps[0] = first
+	return first.waiting[0]
+}
+
+// short is the credit an app lacks for its first ticket.
+func (a *appQueue) short() float64 { return a.waiting[0].cost - a.deficit }
+
+// pay charges an app for its first ticket and gives the next app the turn.
+func (r *ring) pay(app string, seconds float64) {
+	for i, a := range r.apps {
+		if a.app == app {
+			a.deficit -= seconds
+			copy(r.apps[i:], r.apps[i+1:])
+			r.apps[len(r.apps)-1] = a
+			return
+		}
 	}
 }
 
