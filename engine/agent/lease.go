@@ -85,19 +85,28 @@ func (le *lease) release(e ending) {
 	if !le.released.CompareAndSwap(false, true) {
 		return
 	}
+	cut := le.ctx.Err() != nil // by us, before the end
 	le.cancel(nil)
 	m := &ended{lease: le, ending: e, uncertain: e.uncertain(le.confirms)}
 	aborted := e.failure != nil && e.failure.Class != fleet.FailTimeout
 	idler, can := le.adapter.(runtime.Idler)
-	if m.uncertain && aborted && can {
+	switch {
+	case m.uncertain && aborted && can:
 		le.a.work.Go(func() {
 			m.uncertain = !le.confirmIdle(idler)
 			le.a.finish(m)
 		})
-		return
+	case aborted && e.sent && cut && !m.uncertain:
+		time.AfterFunc(abortNotice, func() { le.a.finish(m) })
+	default:
+		le.a.finish(m)
 	}
-	le.a.finish(m)
 }
+
+// abortNotice is the moment a runtime that stops with its connection gets to
+// notice that it was closed. Without it the next request would for an instant
+// run beside the aborted one, beyond the slots.
+const abortNotice = 20 * time.Millisecond
 
 // finish hands an ended lease to the loop; after the loop's end only the
 // Released is left to send.
