@@ -138,6 +138,8 @@ func (x *exchange) note(c *dialect.Chunk) {
 	case a.text || x.req.LoadOnly:
 	case a.thought && a.finish == dialect.FinishLength:
 		x.notes = append(x.notes, "thinking_used_all_output: the whole output limit went into reasoning; raise max_tokens or lower the reasoning effort")
+	case a.thought:
+		x.notes = append(x.notes, "only_thought: the answer is reasoning and nothing else")
 	case a.usage.Output > 1:
 		x.notes = append(x.notes, fmt.Sprintf("empty_answer: %d tokens were generated and none was shown (a call of an undeclared tool is swallowed by some runtimes)", a.usage.Output))
 	}

@@ -1,0 +1,633 @@
+package engine
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"bellwether/engine/fleet"
+	"bellwether/engine/queue"
+	"bellwether/engine/route"
+	"bellwether/engine/runtime/runtimetest"
+	"bellwether/engine/store"
+	"bellwether/platform/desktop"
+)
+
+// The tests in e2e_*_test.go run the whole product: engine.New on real
+// sockets, with a real database, in front of stand-in runtimes on sockets of
+// their own. They look at bytes on the wire and at what the runtimes were sent.
+
+// patience bounds every wait of these tests; only a failing one takes so long.
+const patience = 20 * time.Second
+
+// Words that must never be seen where people or other programs look: in logs,
+// in errors, in records. Tests put them into prompts and keys.
+const (
+	secretPrompt = "kingfisher-7f3a"
+	secretKey    = "sk-heron-51d0aa"
+	secretManage = "sk-egret-93c1bb"
+)
+
+// TestMain ends the rigs that tests share and looks for what they left behind.
+func TestMain(m *testing.M) {
+	code := m.Run()
+	for _, s := range sharedRigs {
+		s.end()
+	}
+	http.DefaultClient.CloseIdleConnections()
+	if err := goleak.Find(); err != nil && code == 0 {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+// rig is one running engine with its runtimes.
+type rig struct {
+	*Engine
+	base    string // http://127.0.0.1:PORT
+	token   string // of the owner
+	fakes   map[string]*runtimetest.Fake
+	logs    *logBook
+	client  *http.Client
+	stop    func()
+	stopped chan error
+}
+
+// spec says what a rig is made of.
+type spec struct {
+	fakes  map[string]runtimetest.FakeConfig
+	config string        // further settings
+	listen string        // "" = 127.0.0.1:0
+	before func(*Engine) // after New, before Run
+}
+
+// start makes an engine in dir and waits until it knows the models of all its
+// runtimes.
+func (s spec) start(dir string) (r *rig, err error) {
+	r = &rig{fakes: map[string]*runtimetest.Fake{}, logs: &logBook{}, stopped: make(chan error, 1)}
+	text := &strings.Builder{}
+	fmt.Fprintf(text, "listen: %q\nlog_level: debug\nmeetings: {enabled: false}\npools: [{memory_gb: 64, margin_gb: 0}]\n%s\nruntimes:\n", or(s.listen, "127.0.0.1:0"), s.config)
+	for name, c := range s.fakes {
+		f, err := runtimetest.NewFake(c)
+		if err == nil {
+			err = f.Start()
+		}
+		if err != nil {
+			return nil, err
+		}
+		r.fakes[name] = f
+		fmt.Fprintf(text, "  - {name: %s, kind: %s, url: %q}\n", name, or(c.Kind, runtimetest.Ollama), f.URL())
+	}
+	file := filepath.Join(dir, "config.yaml")
+	if err := os.WriteFile(file, []byte(text.String()), 0o600); err != nil {
+		return nil, err
+	}
+	config, err := Load(Sources{DataDir: dir, NodeName: "studio", File: file, FileAsked: true})
+	if err != nil {
+		return nil, err
+	}
+	folders, err := desktop.FoldersUnder(dir)
+	if err != nil {
+		return nil, err
+	}
+	if r.Engine, err = New(Options{Config: config, Folders: folders, Version: "test", Log: slog.New(slog.NewTextHandler(r.logs, &slog.HandlerOptions{Level: slog.LevelDebug}))}); err != nil {
+		return nil, err
+	}
+	if s.before != nil {
+		s.before(r.Engine)
+	}
+	r.base, r.token = r.adminAddress(), r.Engine.token
+	r.client = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64, DisableCompression: true}}
+	ctx, cancel := context.WithCancel(context.Background())
+	r.stop = cancel
+	go func() { r.stopped <- r.Run(ctx) }()
+	want := 0
+	for _, c := range s.fakes {
+		want += len(c.Models)
+	}
+	if !r.until(func() bool { return r.deployments() >= want }) {
+		return nil, fmt.Errorf("the engine knows %d of %d models; log:\n%s", r.deployments(), want, r.logs)
+	}
+	return r, nil
+}
+
+func or(s, fallback string) string {
+	if s == "" {
+		return fallback
+	}
+	return s
+}
+
+// deployments counts what can be asked for now.
+func (r *rig) deployments() int {
+	n := 0
+	for _, node := range r.registry.Snapshot().Nodes {
+		for _, d := range node.Deployments {
+			if rt := node.Runtime(d.ID.Runtime); rt != nil && rt.Up {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// until looks at cond again after every event of the engine and every few
+// milliseconds, since not all state rings a bell. It reports whether cond came
+// true in time.
+func (r *rig) until(cond func() bool) bool {
+	tick := time.NewTicker(3 * time.Millisecond)
+	defer tick.Stop()
+	deadline := time.After(patience)
+	for !cond() {
+		select {
+		case <-tick.C:
+		case <-deadline:
+			return false
+		}
+	}
+	return true
+}
+
+// await fails the test when cond does not come true.
+func (r *rig) await(t testing.TB, what string, cond func() bool) {
+	t.Helper()
+	if !r.until(cond) {
+		t.Fatalf("never came true: %s", what)
+	}
+}
+
+// idle waits until no request is anywhere in the engine, and none runs at a
+// runtime.
+func (r *rig) idle(t testing.TB) {
+	t.Helper()
+	var s queue.Status
+	if !r.until(func() bool {
+		s = r.queue.Status()
+		running := 0
+		for _, l := range s.Lanes {
+			running += l.Running + l.Waiting
+		}
+		return running == 0 && s.Tickets == 0 && s.Grants == 0 && len(s.Held) == 0
+	}) {
+		t.Fatalf("the queues never emptied: %+v", s)
+	}
+}
+
+// fresh heals all runtimes and waits until the engine sees them so.
+func (r *rig) fresh(t testing.TB) {
+	t.Helper()
+	for _, f := range r.fakes {
+		f.Heal()
+	}
+	r.idle(t)
+	for _, f := range r.fakes {
+		f.ForgetRequests()
+	}
+}
+
+// end stops engine and runtimes.
+func (r *rig) end() error {
+	r.stop()
+	err := <-r.stopped
+	r.client.CloseIdleConnections()
+	for _, f := range r.fakes {
+		f.Close()
+	}
+	return err
+}
+
+// newRig runs an engine for one test.
+func newRig(t testing.TB, s spec) *rig {
+	t.Helper()
+	r, err := s.start(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := r.end(); err != nil {
+			t.Errorf("the engine ended with: %v", err)
+		}
+		r.logs.search(t)
+	})
+	return r
+}
+
+// shared is a rig that tests use one after another.
+type shared struct {
+	spec
+	once sync.Once
+	dir  string
+	rig  *rig
+	err  error
+}
+
+var sharedRigs []*shared
+
+func share(s spec) *shared {
+	sh := &shared{spec: s}
+	sharedRigs = append(sharedRigs, sh)
+	return sh
+}
+
+// of returns the rig, healed and idle. When the test ends, the log is searched
+// for secrets.
+func (s *shared) of(t testing.TB) *rig {
+	t.Helper()
+	s.once.Do(func() {
+		if s.dir, s.err = os.MkdirTemp("", "bellwether-e2e-"); s.err == nil {
+			s.rig, s.err = s.start(s.dir)
+		}
+	})
+	if s.err != nil {
+		t.Fatal(s.err)
+	}
+	s.rig.fresh(t)
+	t.Cleanup(func() {
+		s.rig.logs.search(t)
+		if t.Failed() {
+			t.Logf("the engine's log ends:\n%s", s.rig.logs.tail(4000))
+		}
+	})
+	return s.rig
+}
+
+func (s *shared) end() {
+	if s.rig != nil {
+		_ = s.rig.end()
+	}
+	_ = os.RemoveAll(s.dir)
+}
+
+// logBook keeps what the engine logs.
+type logBook struct {
+	mu   sync.Mutex // guards what follows
+	text bytes.Buffer
+	seen int // searched up to here
+}
+
+func (l *logBook) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(b)
+}
+
+func (l *logBook) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+func (l *logBook) tail(n int) string {
+	s := l.String()
+	return s[max(0, len(s)-n):]
+}
+
+// search fails the test when a secret was logged since the last search.
+func (l *logBook) search(t testing.TB) {
+	t.Helper()
+	l.mu.Lock()
+	text := l.text.String()[l.seen:]
+	l.seen = l.text.Len()
+	l.mu.Unlock()
+	for _, secret := range []string{secretPrompt, secretKey, secretManage} {
+		if i := strings.Index(text, secret); i >= 0 {
+			t.Errorf("%q was logged: ...%s...", secret, text[max(0, i-200):min(len(text), i+200)])
+		}
+	}
+}
+
+// answer is what came back.
+type answer struct {
+	Status  int
+	Header  http.Header
+	Trailer http.Header
+	Body    []byte
+	Err     error // of reading the body
+}
+
+// ask sends one request and reads the whole answer. Headers come in pairs.
+func ask(t testing.TB, c *http.Client, method, url, body string, header ...string) *answer {
+	t.Helper()
+	resp := open(t, context.Background(), c, method, url, body, header...)
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	return &answer{Status: resp.StatusCode, Header: resp.Header, Trailer: resp.Trailer, Body: b, Err: err}
+}
+
+// open sends one request and returns once the headers are there.
+func open(t testing.TB, ctx context.Context, c *http.Client, method, url, body string, header ...string) *http.Response {
+	t.Helper()
+	resp, err := send(ctx, c, method, url, body, header...)
+	if err != nil {
+		t.Fatalf("%s %s: %v", method, url, err)
+	}
+	return resp
+}
+
+func send(ctx context.Context, c *http.Client, method, url, body string, header ...string) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	if body != "" {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	for i := 0; i+1 < len(header); i += 2 {
+		if header[i] == "Host" {
+			req.Host = header[i+1]
+			continue
+		}
+		req.Header.Set(header[i], header[i+1])
+	}
+	return c.Do(req)
+}
+
+func (r *rig) post(t testing.TB, path, body string, header ...string) *answer {
+	t.Helper()
+	return ask(t, r.client, http.MethodPost, r.base+path, body, header...)
+}
+
+func (r *rig) get(t testing.TB, path string, header ...string) *answer {
+	t.Helper()
+	return ask(t, r.client, http.MethodGet, r.base+path, "", header...)
+}
+
+// ok returns the answer's body as JSON; any status but 200 fails the test.
+func (a *answer) ok(t testing.TB) tree {
+	t.Helper()
+	if a.Status != http.StatusOK {
+		t.Fatalf("status %d: %s", a.Status, a.Body)
+	}
+	return a.json(t)
+}
+
+func (a *answer) json(t testing.TB) tree {
+	t.Helper()
+	return parse(t, a.Body)
+}
+
+// tree is decoded JSON, reached into by dotted paths: "choices.0.delta.content".
+type tree struct{ v any }
+
+func parse(t testing.TB, b []byte) tree {
+	t.Helper()
+	var v any
+	if err := json.Unmarshal(b, &v); err != nil {
+		t.Fatalf("not JSON: %v: %s", err, b)
+	}
+	return tree{v}
+}
+
+// at returns the value at a path, nil when there is none.
+func (n tree) at(path string) any {
+	v := n.v
+	for key := range strings.SplitSeq(path, ".") {
+		switch in := v.(type) {
+		case map[string]any:
+			v = in[key]
+		case []any:
+			var i int
+			if _, err := fmt.Sscanf(key, "%d", &i); err != nil || i >= len(in) {
+				return nil
+			}
+			v = in[i]
+		default:
+			return nil
+		}
+	}
+	return v
+}
+
+func (n tree) has(path string) bool {
+	i := strings.LastIndexByte(path, '.')
+	in, ok := tree{n.at(path[:max(i, 0)])}.v.(map[string]any)
+	if i < 0 {
+		in, ok = n.v.(map[string]any)
+	}
+	_, there := in[path[i+1:]]
+	return ok && there
+}
+
+func (n tree) str(path string) string {
+	s, _ := n.at(path).(string)
+	return s
+}
+
+func (n tree) num(path string) float64 {
+	f, ok := n.at(path).(float64)
+	if !ok {
+		return -1
+	}
+	return f
+}
+
+func (n tree) len(path string) int {
+	l, _ := n.at(path).([]any)
+	return len(l)
+}
+
+func (n tree) String() string {
+	b, _ := json.Marshal(n.v)
+	return string(b)
+}
+
+// record is one record of a stream: an SSE event, a comment, or an NDJSON line.
+type record struct {
+	event   string // of SSE
+	comment string
+	data    string
+}
+
+func (r record) json(t testing.TB) tree { t.Helper(); return parse(t, []byte(r.data)) }
+
+// records splits a stream; its content type says how.
+func (a *answer) records(t testing.TB) []record {
+	t.Helper()
+	if strings.Contains(a.Header.Get("Content-Type"), "ndjson") {
+		var out []record
+		for line := range strings.Lines(string(a.Body)) {
+			out = append(out, record{data: strings.TrimSuffix(line, "\n")})
+		}
+		return out
+	}
+	if ct := a.Header.Get("Content-Type"); !strings.HasPrefix(ct, "text/event-stream") {
+		t.Fatalf("no stream: status %d, %s: %s", a.Status, ct, a.Body)
+	}
+	return sse(string(a.Body))
+}
+
+// sse reads SSE as the standard says; comments are kept as records of their own.
+func sse(s string) []record {
+	var out []record
+	var r record
+	for line := range strings.Lines(s) {
+		line = strings.TrimRight(line, "\r\n")
+		switch {
+		case line == "":
+			out = append(out, r)
+			r = record{}
+		case line[0] == ':':
+			out = append(out, record{comment: strings.TrimSpace(line[1:])})
+		default:
+			field, value, _ := strings.Cut(line, ":")
+			value = strings.TrimPrefix(value, " ")
+			switch field {
+			case "event":
+				r.event = value
+			case "data":
+				if r.data != "" {
+					r.data += "\n"
+				}
+				r.data += value
+			}
+		}
+	}
+	return out
+}
+
+// objects are the records that hold JSON.
+func (a *answer) objects(t testing.TB) []tree {
+	t.Helper()
+	var out []tree
+	for _, r := range a.records(t) {
+		if r.data != "" && r.data != "[DONE]" {
+			out = append(out, r.json(t))
+		}
+	}
+	return out
+}
+
+// stream is an answer being read.
+type stream struct {
+	t      testing.TB
+	resp   *http.Response
+	lines  *bufio.Reader
+	cancel func()
+}
+
+// stream opens a streamed request and leaves it open.
+func (r *rig) stream(t testing.TB, path, body string, header ...string) *stream {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	t.Cleanup(cancel)
+	resp := open(t, ctx, r.client, http.MethodPost, r.base+path, body, header...)
+	t.Cleanup(func() { resp.Body.Close() })
+	return &stream{t: t, resp: resp, lines: bufio.NewReaderSize(resp.Body, 1<<20), cancel: cancel}
+}
+
+// line reads up to the next line that holds text.
+func (s *stream) line(holding string) string {
+	s.t.Helper()
+	for {
+		l, err := s.lines.ReadString('\n')
+		if strings.Contains(l, holding) {
+			return l
+		}
+		if err != nil {
+			s.t.Fatalf("the stream ended before %q: %v", holding, err)
+		}
+	}
+}
+
+// rest reads to the end.
+func (s *stream) rest() *answer {
+	b, err := io.ReadAll(s.lines)
+	return &answer{Status: s.resp.StatusCode, Header: s.resp.Header, Trailer: s.resp.Trailer, Body: b, Err: err}
+}
+
+// leave drops the connection, as a client that was ended does.
+func (s *stream) leave() { s.cancel() }
+
+// decision returns the record of the answer's request.
+func (r *rig) decision(t testing.TB, header http.Header) *route.Record {
+	t.Helper()
+	return r.decisionOf(t, header.Get("X-Fleet-Request-Id"))
+}
+
+func (r *rig) decisionOf(t testing.TB, id string) *route.Record {
+	t.Helper()
+	var rec *route.Record
+	r.await(t, "the record of "+id, func() bool {
+		var err error
+		if err = r.store.Flush(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		rec, err = r.store.Decision(context.Background(), id)
+		return err == nil && rec != nil
+	})
+	return rec
+}
+
+// latest returns the newest record.
+func (r *rig) latest(t testing.TB) *route.Record {
+	t.Helper()
+	if err := r.store.Flush(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	list, err := r.store.Decisions(context.Background(), store.Filter{Limit: 1})
+	if err != nil || len(list) == 0 {
+		t.Fatalf("no record: %v", err)
+	}
+	return list[0]
+}
+
+// served lists what a runtime was asked to generate, oldest first.
+func served(f *runtimetest.Fake) []runtimetest.Request {
+	var out []runtimetest.Request
+	for _, q := range f.Requests() {
+		for _, path := range []string{"/api/chat", "/api/generate", "/api/embed", "/v1/", "/completion"} {
+			if q.Method == http.MethodPost && strings.HasPrefix(q.Path, path) {
+				out = append(out, q)
+				break
+			}
+		}
+	}
+	return out
+}
+
+// lastServed is the newest of those.
+func lastServed(t testing.TB, f *runtimetest.Fake) runtimetest.Request {
+	t.Helper()
+	all := served(f)
+	if len(all) == 0 {
+		t.Fatal("the runtime was asked nothing")
+	}
+	return all[len(all)-1]
+}
+
+// lane returns the status of a deployment's lane.
+func (r *rig) lane(runtimeName, model string) queue.LaneStatus {
+	for _, l := range r.queue.Status().Lanes {
+		if l.Deployment.Runtime == runtimeName && fleet.SameModel(l.Deployment.Model, model) {
+			return l
+		}
+	}
+	return queue.LaneStatus{}
+}
+
+// dial opens a bare connection, for requests that no client library sends.
+func (r *rig) dial(t testing.TB) net.Conn {
+	t.Helper()
+	c, err := net.Dial("tcp", strings.TrimPrefix(r.base, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	_ = c.SetDeadline(time.Now().Add(patience))
+	return c
+}
