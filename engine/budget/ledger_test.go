@@ -222,6 +222,23 @@ func TestBusyOrPinnedVictimsStay(t *testing.T) {
 	}
 }
 
+func TestALateReadingDoesNotSayThatAVictimHasLeft(t *testing.T) {
+	l := newLedger(20, 2)
+	reserve(t, l, "g1", asks("old", 10))
+	l.Sent("g1", at(5))
+	l.Release("g1", at(6))
+	reserve(t, l, "g2", asks("new", 16, "old"))
+	observe(l, at(1), nil) // began before old was there
+	if !l.Leaving(id("old")) {
+		t.Error("old counts as gone by a reading from before it came")
+	}
+	observe(l, at(7), nil)
+	if l.Leaving(id("old")) {
+		t.Error("old is still leaving after it was seen to be gone")
+	}
+	wantHolders(t, l, at(7), "new reserved 16")
+}
+
 func TestUnloadThatFailsIsTakenBack(t *testing.T) {
 	l := newLedger(20, 2)
 	observe(l, at(0), map[string]int64{"old": 10})

@@ -30,11 +30,12 @@ func (l *Ledger) Observe(o Observation) {
 		if id.Runtime != o.Runtime || id.Node != o.Node {
 			continue
 		}
-		if _, seen := o.Resident[id]; !seen {
-			e.resident, e.leaving = Need{}, false
-		}
 		if o.StartedAt.After(e.assumed.at) {
 			e.assumed = assumption{}
+		}
+		if _, seen := o.Resident[id]; !seen {
+			e.resident = Need{}
+			e.leaving = e.leaving && !e.assumed.need.none() // too old to have seen it leave
 		}
 		l.sweep(id)
 	}
