@@ -115,8 +115,7 @@ func (s *state) judgeGrant(m *admission, now time.Time) *fleet.Refusal {
 }
 
 func (s *state) judgeOwner(g *fleet.Grant) *fleet.Refusal {
-	own := g.Origin == s.a.cfg.Node
-	exempt := own && s.set.OwnRequests == "serve"
+	exempt := g.Origin == s.a.cfg.Node && s.set.OwnRequests == "serve" // its owner is asking
 	switch p := s.readings.Pressure; {
 	case s.draining:
 		return no(fleet.CodeDraining, "the node is leaving the fleet")
@@ -126,7 +125,7 @@ func (s *state) judgeOwner(g *fleet.Grant) *fleet.Refusal {
 		return no(fleet.CodePressure, "the machine is critically short of memory")
 	}
 	switch b, meeting := s.readings.OnBattery, s.readings.Meeting; {
-	case b.Known && b.V && (s.set.Battery == "none" || s.set.Battery == "own" && !own):
+	case b.Known && b.V && (s.set.Battery == "none" || s.set.Battery == "own" && !exempt):
 		return no(fleet.CodeBattery, "the machine runs on battery")
 	case meeting.Known && meeting.V && s.set.Meetings && !exempt:
 		return no(fleet.CodeMeeting, "the owner is in a meeting")

@@ -89,7 +89,9 @@ func TestGrantIsGoodOnceForThisBootAndEpoch(t *testing.T) {
 
 func TestRefusalsNameTheirReason(t *testing.T) {
 	f := ollama(t, "small")
-	r := start(t, onOllama(f))
+	set := onOllama(f)
+	set.OwnRequests = "serve"
+	r := start(t, set)
 	id := ident("ollama", "small:latest")
 	for _, c := range []struct {
 		name   string

@@ -323,7 +323,7 @@ func (s *state) adopt(srv *server, d fleet.Deployment) *fleet.Deployment {
 func (s *state) observation(srv *server, started time.Time) budget.Observation {
 	o := budget.Observation{Node: s.a.cfg.Node, Runtime: srv.name, StartedAt: started, Resident: map[fleet.DeploymentID]budget.Need{}}
 	for _, d := range srv.models {
-		if d.Residency == fleet.Loaded || d.Residency == fleet.Leaving {
+		if d.Residency != fleet.OnDisk { // one being loaded takes its memory already
 			o.Resident[d.ID] = s.need(d, srv)
 		}
 	}

@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"bellwether/engine/dialect"
 	"bellwether/engine/fleet"
 	"bellwether/engine/runtime"
 	"bellwether/engine/runtime/runtimetest"
@@ -278,4 +277,12 @@ func TestWakeLooksAtEverythingAnew(t *testing.T) {
 	}
 }
 
-var _ dialect.Stream = (*Running)(nil)
+func TestModelTheRuntimeIsLoadingCountsAlready(t *testing.T) {
+	s := &scripted{}
+	d := fleet.Deployment{ID: fleet.DeploymentID{Model: "m"}, Residency: fleet.Loading, WeightsBytes: gib}
+	s.says(inventory(d), nil)
+	r := onScript(t, s)
+	if h := r.Heartbeat(); heldBytes(h) < gib {
+		t.Errorf("held %d while the runtime loads", heldBytes(h))
+	}
+}

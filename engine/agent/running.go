@@ -72,13 +72,15 @@ type Running struct {
 	over    atomic.Bool
 }
 
+var _ dialect.Stream = (*Running)(nil)
+
 func newRunning(ctx context.Context, le *lease) *Running {
-	g := &le.grant
+	g, own := &le.grant, le.adapter.Target()
 	r := &Running{
 		lease: le,
-		first: orElse(g.FirstContent, defaultFirstContent),
-		idle:  orElse(g.Idle, defaultIdle),
-		total: orElse(g.Total, defaultTotal),
+		first: tightest(orElse(g.FirstContent, defaultFirstContent), own.FirstContent),
+		idle:  tightest(orElse(g.Idle, defaultIdle), own.Idle),
+		total: tightest(orElse(g.Total, defaultTotal), own.Total),
 	}
 	r.waiting.Store(-1)
 	r.timer = time.AfterFunc(time.Hour, r.check)
@@ -95,6 +97,14 @@ func orElse(d, fallback time.Duration) time.Duration {
 		return d
 	}
 	return fallback
+}
+
+// tightest applies a runtime's own deadline (runtimes[].timeouts); 0 = none.
+func tightest(d, own time.Duration) time.Duration {
+	if own > 0 {
+		return min(d, own)
+	}
+	return d
 }
 
 func (r *Running) since() time.Duration { return time.Since(r.lease.began) }
