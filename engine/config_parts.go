@@ -38,6 +38,7 @@ func (c *Config) gatewayKeys() []gateway.Key {
 		k := &c.Security.APIKeys[i]
 		out = append(out, gateway.Key{
 			Name: k.Name, Matches: k.Matches, Manage: k.May(RightManage), Batch: k.Limits.Priority == "batch",
+			Limit: k.Limits.MaxInFlight,
 		})
 	}
 	return out
@@ -62,6 +63,7 @@ func (c *Config) Targets() []runtime.Target {
 		out = append(out, runtime.Target{
 			Name: r.name(i), Kind: r.Kind, URL: strings.TrimRight(r.URL, "/"), APIKey: r.APIKey.Reveal(),
 			Parallel: r.Parallel, MaxLoaded: r.MaxLoaded, Drain: r.Cancel == "drain",
+			FirstContent: r.Timeouts.FirstContent, Idle: r.Timeouts.StreamIdle, Total: r.Timeouts.Total,
 		})
 	}
 	return out

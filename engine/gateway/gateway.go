@@ -64,6 +64,7 @@ type Key struct {
 	Name    string
 	Matches func(sent string) bool // in constant time
 	Manage  bool                   // may also pull, delete, copy, create
+	Limit   int                    // most requests under way, 0 = the fleet's
 	Batch   bool                   // its requests are of class batch
 }
 

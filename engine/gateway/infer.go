@@ -102,11 +102,13 @@ func (x *exchange) read() *dialect.Problem {
 
 // meta gathers what headers and the caller's key say about the request.
 func (x *exchange) meta() route.Meta {
-	return route.Meta{
-		Header: x.r.Header.Get, KeyName: x.who.app(),
-		KeyBatch: x.who.key != nil && x.who.key.Batch, MayPull: x.who.loopback || x.who.mayManage(),
-		ToolKey: x.g.ToolKey,
+	m := route.Meta{
+		Header: x.r.Header.Get, KeyName: x.who.app(), MayPull: x.who.loopback || x.who.mayManage(), ToolKey: x.g.ToolKey,
 	}
+	if k := x.who.key; k != nil {
+		m.KeyBatch, m.KeyLimit = k.Batch, k.Limit
+	}
+	return m
 }
 
 // run gets grants until one attempt ends the request.

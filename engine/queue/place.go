@@ -23,7 +23,11 @@ func (d *Dispatcher) onSubmit(t *Ticket) {
 	app := t.q.Needs.App
 	d.tickets[t] = struct{}{}
 	d.apps[app]++
-	if limit := d.policy.MaxInFlight; limit > 0 && d.apps[app] > limit {
+	limit := t.q.Needs.AppLimit
+	if limit == 0 {
+		limit = d.policy.MaxInFlight
+	}
+	if limit > 0 && d.apps[app] > limit {
 		d.refuse(t, refusal(429, route.RefuseAppLimit, app, limit), false)
 		return
 	}

@@ -19,6 +19,8 @@ type Meta struct {
 	KeyName string
 	// KeyBatch is set for keys whose requests are of class batch.
 	KeyBatch bool
+	// KeyLimit is the most requests the key may have under way; 0 = the fleet's.
+	KeyLimit int
 	// MayPull is set when the caller may cause a pull (the manage right).
 	MayPull bool
 	// ToolKey is the fleet's key for tool-call ids (Policy.ToolKey); nil = none
@@ -57,6 +59,7 @@ func Read(r *dialect.Request, m Meta) Requirements {
 		NumCtx:     r.NumCtx,
 		App:        appOf(&m),
 		Tags:       tagsOf(r, &m),
+		AppLimit:   m.KeyLimit,
 		Batch:      m.KeyBatch || isBatch(m.header("X-Fleet-Priority")),
 		NoFallback: isTrue(m.header("X-Fleet-No-Fallback")),
 		Node:       m.header("X-Fleet-Node"),

@@ -77,12 +77,15 @@ type Requirements struct {
 	SessionPins bool     `json:"session_pins,omitempty"`
 	App         string   `json:"app"`
 	Tags        []string `json:"tags,omitempty"`
-	Batch       bool     `json:"batch,omitempty"` // class batch; else interactive
-	NoFallback  bool     `json:"no_fallback,omitempty"`
-	Node        string   `json:"node,omitempty"`    // X-Fleet-Node: name or id
-	Profile     string   `json:"profile,omitempty"` // X-Fleet-Profile
-	Locality    string   `json:"locality,omitempty"`
-	MayPull     bool     `json:"may_pull,omitempty"` // the caller has the right
+	// AppLimit is the most requests the app's key may have under way; 0 = the
+	// fleet's clients.max_in_flight.
+	AppLimit   int    `json:"app_limit,omitempty"`
+	Batch      bool   `json:"batch,omitempty"` // class batch; else interactive
+	NoFallback bool   `json:"no_fallback,omitempty"`
+	Node       string `json:"node,omitempty"`    // X-Fleet-Node: name or id
+	Profile    string `json:"profile,omitempty"` // X-Fleet-Profile
+	Locality   string `json:"locality,omitempty"`
+	MayPull    bool   `json:"may_pull,omitempty"` // the caller has the right
 	// Timeout is what the client gives the whole call, 0 = not said.
 	Timeout time.Duration `json:"timeout,omitempty"`
 }

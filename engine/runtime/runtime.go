@@ -30,6 +30,9 @@ type Target struct {
 	Parallel int
 	// MaxLoaded is the declared most models kept at once, 0 = not declared.
 	MaxLoaded int
+	// FirstContent, Idle and Total are the runtime's own deadlines; a call has
+	// the tightest of these and its grant's. 0 = none of its own.
+	FirstContent, Idle, Total time.Duration
 	// Drain lets an abandoned call run to its end instead of cutting it
 	// (runtimes[].cancel: drain).
 	Drain bool
