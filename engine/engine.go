@@ -298,6 +298,7 @@ func (e *Engine) autoPull(model string) {
 		e.log.Info("pulling a model that requests wait for", "model", model)
 		if err := (ownerNode{e.node}).Pull(ctx, model, func(admin.Progress) {}); err != nil {
 			e.log.Warn("the pull failed", "model", model, "err", err)
+			e.queue.PullFailed(model)
 		}
 	}()
 }

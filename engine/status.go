@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"bellwether/engine/admin"
+	"bellwether/engine/budget"
 	"bellwether/engine/fleet"
 	"bellwether/platform/desktop"
 )
@@ -60,11 +61,10 @@ func (e *Engine) addNode(s *admin.Status, n *fleet.Node, waiting map[fleet.Deplo
 	}
 	for _, p := range n.Pools {
 		s.Pools = append(s.Pools, admin.PoolStatus{Node: n.Name, Pool: p})
+		held := budget.Sum(&p)
+		s.MemoryReservedGB += float64(held.Reserved+held.Uncertain) / 1e9
 		for _, h := range p.Holders {
-			switch h.Kind {
-			case fleet.HoldReserved, fleet.HoldUncertain:
-				s.MemoryReservedGB += float64(h.Bytes.V) / 1e9
-			case fleet.HoldAssumed:
+			if h.Kind == fleet.HoldAssumed {
 				s.MemoryAssumedResident = append(s.MemoryAssumedResident, h.Deployment)
 			}
 		}

@@ -127,6 +127,12 @@ func (x *exchange) run(ctx context.Context) {
 	defer x.g.metrics.inFlight.Dec()
 
 	x.ticket = x.g.Dispatcher.Submit(x.query)
+	defer func() {
+		if p := recover(); p != nil { // a handler's panic must not keep a slot
+			x.ticket.Abandon("internal error")
+			panic(p)
+		}
+	}()
 	for {
 		select {
 		case <-ctx.Done():

@@ -236,6 +236,9 @@ func (g *Gateway) refuse(w http.ResponseWriter, proto dialect.Protocol, p *diale
 	h.Set("Content-Type", contentType)
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	dialect.ProblemHeaders(p, h.Set)
+	if p.MaxTokens > 0 {
+		h.Set("X-Fleet-Context-Overflow", strconv.Itoa(p.Tokens)+"/"+strconv.Itoa(p.MaxTokens))
+	}
 	w.WriteHeader(p.Status)
 	_, _ = w.Write(body)
 	g.metrics.refused(p)
