@@ -87,6 +87,7 @@ func (s *state) deployment(srv *server, d *fleet.Deployment) fleet.Deployment {
 		return out
 	}
 	out.LoadedAt, out.UnloadedAt = l.loadedAt, l.unloadedAt
+	out.LoadedContext = s.loadedContext(srv, d)
 	if out.Slots == 0 {
 		out.Slots = srv.target.Parallel
 	}

@@ -49,7 +49,8 @@ var errAbandoned = &fleet.Failure{Class: fleet.FailCancelled, Message: "everyone
 func (s *state) needsLoad(srv *server, d *fleet.Deployment, g *fleet.Grant) bool {
 	switch s.residency(srv, d) {
 	case fleet.Loaded:
-		return g.Load && d.LoadedContext > 0 && g.Context > d.LoadedContext
+		has := s.loadedContext(srv, d)
+		return g.Load && has > 0 && g.Context > has
 	default:
 		return srv.reports
 	}
@@ -192,7 +193,7 @@ func (m *loadEnded) on(s *state) {
 	s.ledger.Release(ld.key, s.provenFrom(ld.server, m.err != nil && ld.ordered, now))
 	ld.err = ld.failure(m.err)
 	if m.err == nil {
-		l.loadedAt = now
+		l.loadedAt, l.context = now, ld.options.Context
 		for le := range l.leases {
 			if le.load == ld {
 				s.ledger.Sent(le.key, now) // their requests leave now

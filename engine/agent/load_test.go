@@ -205,19 +205,37 @@ func TestBusyOrPinnedVictimIsNotEvicted(t *testing.T) {
 	}
 }
 
+// reluctant is a runtime whose unloads wait for the test.
+type reluctant struct {
+	scripted
+	let chan struct{}
+}
+
+func (r *reluctant) Unload(ctx context.Context, _ string) error {
+	select {
+	case <-r.let:
+		r.says(inventory(fleet.Deployment{ID: fleet.DeploymentID{Model: "m"}, WeightsBytes: gib}), nil)
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
 func TestLeavingDeploymentTakesNoNewWork(t *testing.T) {
-	f := ollama(t, "small")
-	r := start(t, onOllama(f))
-	id := ident("ollama", "small:latest")
-	r.must(r.run(t.Context(), r.grant(id)))
-	r.awaitResidency(id, fleet.Loaded)
-	f.Inject(runtimetest.Fault{Path: "/api/generate", Break: runtimetest.BreakHold})
+	s := &reluctant{let: make(chan struct{})}
+	s.chunks = 1
+	s.says(inventory(loaded("m", gib)), nil)
+	r := start(t, Settings{Runtimes: []runtime.Target{{Name: "tape", Kind: "tape", URL: "http://tape"}}}, func(c *Config) {
+		c.Connect = func(context.Context, runtime.Target) (runtime.Adapter, error) { return s, nil }
+	})
+	id := ident("tape", "m")
 	gone := make(chan error, 1)
-	go func() { gone <- r.Unload(t.Context(), "ollama", "small") }()
+	go func() { gone <- r.Unload(t.Context(), "tape", "m") }()
 	r.awaitResidency(id, fleet.Leaving)
 	_, err := r.run(t.Context(), r.grant(id))
 	wantRefusal(t, err, fleet.CodeAdmission)
-	f.Heal()
+	wantRefusal(t, r.Unload(t.Context(), "tape", "m"), fleet.CodeAdmission)
+	close(s.let)
 	if err := <-gone; err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -86,6 +87,22 @@ func (s *state) residency(srv *server, d *fleet.Deployment) fleet.Residency {
 		return fleet.Loaded
 	}
 	return d.Residency
+}
+
+// loadedContext is the window a deployment has, or will have once its load
+// ends, by the newest knowledge; 0 = unknown. Between our load and the next
+// observation we know only what we ordered, and a request that came in between
+// must not undo it with a window of its own.
+func (s *state) loadedContext(srv *server, d *fleet.Deployment) int {
+	l := s.lanes[d.ID]
+	switch {
+	case l == nil:
+	case l.load != nil:
+		return cmp.Or(l.load.options.Context, d.LoadedContext)
+	case srv.reports && l.loadedAt.After(srv.observedAt):
+		return cmp.Or(l.context, d.LoadedContext)
+	}
+	return d.LoadedContext
 }
 
 // resident reports whether a deployment is in memory or on its way out.

@@ -58,6 +58,7 @@ type lane struct {
 	// The agent's own knowledge of residency, newer than the last observation
 	// where it is later than that one's start.
 	loadedAt, unloadedAt time.Time
+	context              int // tokens our last load asked for, 0 = the runtime's own
 	size                 measure
 	pace                 pace
 }
