@@ -40,13 +40,15 @@ func settable(d *fleet.Deployment) int {
 //  3. warn and passthrough send the client's num_ctx on as it is.
 //  4. Not loaded yet: the runtime's own if that is enough, else the next power
 //     of two, so that a growing conversation reloads rarely.
+//  5. In memory with a window nobody has seen yet: nothing is sent that the
+//     usual window holds; it was just loaded, and no smaller.
 func (j *judge) planContext(c *cand) {
 	t := c.Tokens
 	p := &c.ctx
 	p.need = t.Input + t.Output + t.Reasoning
 	p.offers = settable(c.dep)
-	loaded := 0
-	if c.state == fleet.Loaded || c.state == fleet.Loading {
+	loaded, inMemory := 0, c.state == fleet.Loaded || c.state == fleet.Loading
+	if inMemory {
 		loaded = c.dep.LoadedContext
 	}
 	if c.dep.Kind != kindOllama {
@@ -86,6 +88,10 @@ func (j *judge) planContext(c *cand) {
 	case max(least, asked) > usualContext: // 4
 		p.send = stepUp(max(least, asked), p.offers)
 		p.size = p.send
+	case inMemory: // 5
+		if asked > 0 {
+			c.note("num_ctx_dropped")
+		}
 	case asked > 0:
 		p.send, p.size = asked, asked
 		if asked < least {

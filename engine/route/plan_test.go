@@ -219,6 +219,19 @@ func TestContextStaysConstantOnceLoaded(t *testing.T) {
 	}
 }
 
+// W-18 too: a model is in memory before its window is reported; a request that
+// comes in between must not force a load with a window of its own.
+func TestContextNotYetReportedIsLeftAlone(t *testing.T) {
+	for asked, want := range map[int]int{0: 0, 1024: 0, 4096: 0, 5000: 8192} {
+		d := oneNode(func(_ *View, _ *Policy, _ *fleet.Node, dep *fleet.Deployment, q *Query) {
+			q.Needs.NumCtx, dep.LoadedContext = asked, 0
+		})
+		if d.Plan.Context != want || d.Plan.Load {
+			t.Errorf("num_ctx %d: context %d, load %v, want %d", asked, d.Plan.Context, d.Plan.Load, want)
+		}
+	}
+}
+
 func TestSlotsTable(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*View, *Policy, *fleet.Node, *fleet.Deployment)
