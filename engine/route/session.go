@@ -103,7 +103,7 @@ type chain struct{ b []byte }
 
 const chainEnd = 16 << 10 // bytes of a text hashed at either end
 
-func newChain() *chain { return &chain{make([]byte, 0, 1024)} }
+func newChain() *chain { return &chain{make([]byte, 0, 256)} }
 
 func (c *chain) text(t []byte) {
 	c.b = binary.BigEndian.AppendUint64(c.b, uint64(len(t)))
