@@ -198,7 +198,9 @@ func (e *Engine) assemble(secret []byte) error {
 		return fmt.Errorf("make the agent: %w", err)
 	}
 	e.agent = a
-	e.node = &localNode{id: e.nodeID, agent: a, extra: e.findings}
+	e.node = &localNode{id: e.nodeID, agent: a, extra: e.findings, mayPull: func(model string) *dialect.Problem {
+		return gateway.CheckPull(model, e.policy.Load().AutoPullAllow)
+	}}
 	e.gateway = gateway.New(e.gatewayConfig(secret))
 	return nil
 }
@@ -306,6 +308,13 @@ func (e *Engine) autoPull(model string) {
 // Address is the base URL apps point at.
 func (e *Engine) Address() string { return e.address }
 
+// Moved reports that another program held the port apps look at first, and so
+// this first start took and remembered the one in Address.
+func (e *Engine) Moved() (wanted int, moved bool) {
+	_, wanted, err := splitListen(e.config.Listen)
+	return wanted, err == nil && e.moved
+}
+
 // Run serves until ctx ends, then stops in order: no new requests, running
 // ones get ten seconds, the records are written, the evidence is kept.
 func (e *Engine) Run(ctx context.Context) error {
@@ -330,8 +339,9 @@ func (e *Engine) Run(ctx context.Context) error {
 	case <-ctx.Done():
 	case err = <-failed:
 	}
+	e.keepSnapshot() // as it served, not as it leaves
 	e.stopServing(servers)
-	e.keep()
+	e.keepEvidence()
 	stop()
 	return errors.Join(err, group.Wait())
 }
@@ -385,8 +395,9 @@ func (e *Engine) tick(ctx context.Context) error {
 			return nil
 		case now := <-second.C:
 			e.registry.Tick(now)
-			if n%60 == 0 {
-				e.keep()
+			if n%60 == 5 { // soon after the start for the first time
+				e.keepSnapshot()
+				e.keepEvidence()
 			}
 		case <-changed:
 			e.queue.FleetChanged()
@@ -394,12 +405,15 @@ func (e *Engine) tick(ctx context.Context) error {
 	}
 }
 
-// keep saves what must outlive the process: evidence, and the fleet's state
-// for explain without a running engine.
-func (e *Engine) keep() {
+// keepEvidence saves what was measured.
+func (e *Engine) keepEvidence() {
 	if err := e.store.SaveEvidence(e.evidence.Export()); err != nil {
 		e.log.Warn("what was measured could not be kept", "err", err)
 	}
+}
+
+// keepSnapshot saves the fleet's state for explain without a running engine.
+func (e *Engine) keepSnapshot() {
 	if text := e.Snapshot(); text != "" {
 		if err := desktop.WritePrivate(SnapshotPath(e.opts.Folders), []byte(text)); err != nil {
 			e.log.Warn("the fleet's state could not be kept", "err", err)

@@ -14,11 +14,16 @@ const freePortTries = 20
 type PortTakenError struct {
 	Address string
 	Port    int
+	Owner   string // the program's name, "" = not known
 	Err     error
 }
 
 func (e *PortTakenError) Error() string {
-	return fmt.Sprintf("another program holds %s: end it, or give another address with --listen or the setting listen", e.Address)
+	who := e.Owner
+	if who == "" {
+		who = "another program"
+	}
+	return fmt.Sprintf("%s holds %s: end it, or give another address with --listen or the setting listen", who, e.Address)
 }
 
 func (e *PortTakenError) Unwrap() error { return e.Err }
@@ -42,7 +47,7 @@ func listenOn(host string, port int) ([]net.Listener, error) {
 				_ = o.Close()
 			}
 			if inUse(err) {
-				return nil, &PortTakenError{net.JoinHostPort(host, strconv.Itoa(port)), port, err}
+				return nil, &PortTakenError{Address: net.JoinHostPort(host, strconv.Itoa(port)), Port: port, Err: err}
 			}
 			return nil, fmt.Errorf("listen on %s: %w", net.JoinHostPort(h, strconv.Itoa(port)), err)
 		}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"slices"
 	"strings"
 	"time"
 
@@ -23,6 +22,8 @@ type localNode struct {
 	id    string
 	agent *agent.Agent
 	extra func() []admin.Finding // checks of the engine itself
+	// mayPull refuses names and registries that nobody may pull.
+	mayPull func(model string) *dialect.Problem
 }
 
 // Do runs a granted request on this machine.
@@ -177,6 +178,9 @@ func (o ownerNode) Refresh(ctx context.Context) error { return o.agent.Refresh(c
 
 // Pull fetches a model to this machine.
 func (o ownerNode) Pull(ctx context.Context, model string, progress func(admin.Progress)) error {
+	if p := o.mayPull(model); p != nil {
+		return p
+	}
 	return o.pull(ctx, "", model, func(p runtime.PullProgress) {
 		progress(admin.Progress{Status: p.Status, Digest: p.Digest, Total: p.Total, Completed: p.Completed})
 	})
@@ -188,9 +192,7 @@ func (o ownerNode) Doctor(ctx context.Context) []admin.Finding {
 	for _, f := range o.agent.Doctor(ctx) {
 		found = append(found, admin.Finding{ID: f.ID, Severity: string(f.Severity), Text: f.Text, Remedy: f.Remedy})
 	}
-	rank := map[string]int{"broken": 0, "warning": 1, "note": 2, "ok": 3}
-	slices.SortStableFunc(found, func(a, b admin.Finding) int { return rank[a.Severity] - rank[b.Severity] })
-	return found
+	return ranked(found)
 }
 
 func finding(id, severity, remedy, format string, args ...any) admin.Finding {

@@ -8,10 +8,12 @@ import (
 	"io"
 	"io/fs"
 	"net/http"
+	"strings"
 	"time"
 
 	"bellwether/engine"
 	"bellwether/engine/admin"
+	"bellwether/engine/fleet"
 	"bellwether/platform/desktop"
 )
 
@@ -102,7 +104,42 @@ func (c *client) send(method, path string, body io.Reader, headers ...func(set f
 	if json.Unmarshal(raw, &refusal) != nil || refusal.Error.Message == "" {
 		return nil, coded(exitFailed, "the engine answered %s to %s", resp.Status, path)
 	}
-	return nil, coded(exitRefused, "%s %s", refusal.Error.Message, refusal.Error.Remedy)
+	code := exitRefused // the engine would not
+	if resp.StatusCode >= 500 && resp.StatusCode != http.StatusNotImplemented {
+		code = exitFailed // it could not
+	}
+	return nil, coded(code, "%s", strings.TrimSpace(refusal.Error.Message+" "+refusal.Error.Remedy))
+}
+
+// status asks the engine how everything stands.
+func (c *client) status() (*admin.Status, error) {
+	var s admin.Status
+	if err := c.call("GET", "/admin/status", nil, &s); err != nil {
+		return nil, err
+	}
+	return &s, nil
+}
+
+// names tells machines' names from their ids: ids are for programs. What it
+// does not know it calls by its id.
+type names map[string]string
+
+func namesOf(nodes []admin.NodeStatus) names {
+	n := names{}
+	for _, node := range nodes {
+		if node.Name != "" {
+			n[node.ID] = node.Name
+		}
+	}
+	return n
+}
+
+// of writes a deployment as people call it.
+func (n names) of(id fleet.DeploymentID) string {
+	if name, known := n[id.Node]; known {
+		id.Node = name
+	}
+	return id.String()
 }
 
 func (e *environ) json(v any) error {
@@ -123,7 +160,7 @@ func (e *environ) jsonLine(v any) error {
 func gb(n int64) string {
 	switch {
 	case n <= 0:
-		return "-"
+		return "-" // nothing, or not known
 	case n < 1e6:
 		return fmt.Sprintf("%.0f kB", float64(n)/1e3)
 	case n < 1e9:

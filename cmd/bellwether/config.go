@@ -35,9 +35,23 @@ func (c *configShowCmd) Run(e *environ) error {
 	w := tabwriter.NewWriter(e.out, 2, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "KEY\tVALUE\tUNIT\tSOURCE\tDEFAULT")
 	for _, s := range shown {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", s.Key, engine.PrintValue(s.Value), s.Unit, s.Source, engine.PrintValue(s.Default))
+		usual := "the same"
+		if s.Source != "default" {
+			usual = brief(engine.PrintValue(s.Default))
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", s.Key, brief(engine.PrintValue(s.Value)), s.Unit, s.Source, usual)
 	}
 	return w.Flush()
+}
+
+// briefWidth keeps one long list from widening the table; --json has all of it.
+const briefWidth = 60
+
+func brief(s string) string {
+	if r := []rune(s); len(r) > briefWidth {
+		return string(r[:briefWidth-3]) + "..."
+	}
+	return s
 }
 
 type configCheckCmd struct{ settingFlags }

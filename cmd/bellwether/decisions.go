@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"net/url"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"bellwether/engine/fleet"
 	"bellwether/engine/route"
 )
 
@@ -22,7 +24,19 @@ type decisionsCmd struct {
 	Follow  bool   `help:"Go on printing new ones." short:"f"`
 }
 
+// mostDecisions is the most the engine lists at once.
+const mostDecisions = 1000
+
+var outcomes = []fleet.Outcome{fleet.OutcomeOK, fleet.OutcomeTruncated, fleet.OutcomeClientDisconnected, fleet.OutcomeRefused,
+	fleet.OutcomeFailed, fleet.OutcomeHeldOut, fleet.OutcomeStreamInvalidAfterCommit}
+
 func (c *decisionsCmd) Run(e *environ) error {
+	switch {
+	case c.Limit < 1 || c.Limit > mostDecisions:
+		return coded(exitUsage, "--limit takes a number from 1 to %d", mostDecisions)
+	case c.Outcome != "" && !slices.Contains(outcomes, fleet.Outcome(c.Outcome)):
+		return coded(exitUsage, "--outcome takes one of %s, not %q", joined(outcomes), c.Outcome)
+	}
 	engine, err := e.engine()
 	if err != nil {
 		return err
@@ -30,30 +44,75 @@ func (c *decisionsCmd) Run(e *environ) error {
 	if c.ID != "" {
 		return c.one(e, engine)
 	}
-	list, err := c.page(engine, time.Time{})
+	began := time.Now()
+	list, err := c.page(engine, c.Limit, time.Time{})
 	if err != nil {
 		return err
 	}
 	if err := e.printDecisions(list, true); err != nil || !c.Follow {
 		return err
 	}
-	last := time.Now()
-	for {
-		if len(list) > 0 {
-			last = list[0].At.Add(time.Nanosecond)
+	return c.follow(e, engine, list, began)
+}
+
+// How decisions are followed: a request is listed when it ends, in the place of
+// its arrival, so each look goes back as far as the longest request may last.
+const (
+	followEvery  = 500 * time.Millisecond
+	followPage   = 250
+	followReach  = time.Hour // routing.timeouts.total, unless it was raised
+	followLatest = 4 * followPage
+)
+
+// follow prints what ended after began and was not shown yet, until the engine
+// or the user ends it.
+func (c *decisionsCmd) follow(e *environ, engine *client, shown []*route.Record, began time.Time) error {
+	seen := map[string]bool{}
+	var order []string // of seen, so that the oldest can be forgotten
+	note := func(list []*route.Record) {
+		for _, r := range list {
+			seen[r.RequestID] = true
+			order = append(order, r.RequestID)
 		}
-		time.Sleep(500 * time.Millisecond)
-		if list, err = c.page(engine, last); err != nil {
+		for len(order) > followLatest {
+			delete(seen, order[0])
+			order = order[1:]
+		}
+	}
+	note(shown)
+	look := time.NewTicker(followEvery)
+	defer look.Stop()
+	for range look.C {
+		list, err := c.page(engine, followPage, time.Now().Add(-followReach))
+		if err != nil {
 			return err
 		}
+		list = slices.DeleteFunc(list, func(r *route.Record) bool { return seen[r.RequestID] || endOf(r).Before(began) })
+		note(list)
 		if err := e.printDecisions(list, false); err != nil {
 			return err
 		}
 	}
+	return nil
 }
 
-func (c *decisionsCmd) page(engine *client, since time.Time) ([]*route.Record, error) {
-	q := url.Values{"limit": {strconv.Itoa(c.Limit)}}
+func endOf(r *route.Record) time.Time {
+	return r.At.Add(time.Duration(r.Timing.TotalMs * float64(time.Millisecond)))
+}
+
+func joined[T ~string](list []T) string {
+	var b strings.Builder
+	for i, v := range list {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(string(v))
+	}
+	return b.String()
+}
+
+func (c *decisionsCmd) page(engine *client, limit int, since time.Time) ([]*route.Record, error) {
+	q := url.Values{"limit": {strconv.Itoa(limit)}}
 	for name, v := range map[string]string{"app": c.App, "model": c.Model, "node": c.Node, "outcome": c.Outcome} {
 		if v != "" {
 			q.Set(name, v)
@@ -75,7 +134,11 @@ func (c *decisionsCmd) one(e *environ, engine *client) error {
 	if e.cli.JSON {
 		return e.json(&rec)
 	}
-	e.printRecord(&rec)
+	status, err := engine.status()
+	if err != nil {
+		return err
+	}
+	e.printRecord(&rec, namesOf(status.Nodes))
 	return nil
 }
 
@@ -98,10 +161,19 @@ func (e *environ) printDecisions(list []*route.Record, heading bool) error {
 		fmt.Fprintln(w, "WHEN\tAPP\tMODEL\tSERVED BY\tOUTCOME\tQUEUE\tFIRST\tTOTAL\tTOKENS\tID")
 	}
 	for _, r := range list {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", clock(r.At), dash(r.App), dash(r.RequestedModel), dash(r.Chosen),
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", clock(r.At), dash(r.App), dash(r.RequestedModel), servedBy(r),
 			r.Outcome, millis(r.Timing.QueueMs), millis(r.Timing.TTFTMs), millis(r.Timing.TotalMs), tokens(r.Usage), r.RequestID)
 	}
 	return w.Flush()
+}
+
+// servedBy is where a request ran, as people call it.
+func servedBy(r *route.Record) string {
+	id, ok := fleet.ParseDeploymentID(r.Chosen)
+	if !ok {
+		return "-"
+	}
+	return names{id.Node: cmp.Or(r.Node, id.Node)}.of(id)
 }
 
 func dash(s string) string {

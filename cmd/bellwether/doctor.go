@@ -1,40 +1,62 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"strings"
 
+	"bellwether/engine"
 	"bellwether/engine/admin"
 )
 
 type doctorCmd struct{}
 
 func (doctorCmd) Run(e *environ) error {
-	engine, err := e.engine()
-	if err != nil {
-		return err
-	}
+	client, err := e.engine()
 	var findings []admin.Finding
-	if err := engine.call("GET", "/admin/doctor", nil, &findings); err != nil {
-		return err
+	if err == nil {
+		err = client.call("GET", "/admin/doctor", nil, &findings)
 	}
-	bad := false
-	for _, f := range findings {
-		bad = bad || f.Severity == "broken" || f.Severity == "warning"
+	var c *codedError
+	switch {
+	case errors.As(err, &c) && c.code == exitNoEngine:
+		findings = e.examine(err)
+	case err != nil:
+		return err
 	}
 	if e.cli.JSON {
 		if err := e.json(findings); err != nil {
 			return err
 		}
 	} else {
-		for _, f := range findings {
-			e.printf("%-8s %s\n", strings.ToUpper(f.Severity), f.Text)
-			if f.Remedy != "" {
-				e.printf("         %s\n", f.Remedy)
-			}
+		e.printFindings(findings)
+	}
+	if c != nil {
+		return coded(exitNoEngine, "")
+	}
+	for _, f := range findings {
+		if f.Severity == "broken" || f.Severity == "warning" {
+			return coded(exitDegraded, "")
 		}
 	}
-	if bad {
-		return coded(exitDegraded, "")
-	}
 	return nil
+}
+
+// examine looks at the machine where no engine can be asked; absent says why not.
+func (e *environ) examine(absent error) []admin.Finding {
+	findings := []admin.Finding{{ID: "engine", Severity: "broken", Text: absent.Error()}}
+	config, _, err := (&settingFlags{}).load(e)
+	if err != nil {
+		findings = append(findings, admin.Finding{ID: "settings", Severity: "broken", Text: err.Error()})
+	}
+	return append(findings, engine.Examine(context.Background(), config)...)
+}
+
+func (e *environ) printFindings(findings []admin.Finding) {
+	for _, f := range findings {
+		e.printf("%-8s %s\n", strings.ToUpper(f.Severity), strings.ReplaceAll(f.Text, "\n", "\n         "))
+		if f.Remedy != "" {
+			e.printf("         %s\n", f.Remedy)
+		}
+	}
 }

@@ -41,11 +41,14 @@ func (modelsListCmd) Run(e *environ) error {
 	w := tabwriter.NewWriter(e.out, 2, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "MODEL\tRUNTIME\tSTATE\tDISK\tMEMORY\tCONTEXT\tCAN")
 	for _, m := range all {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", m.Deployment.Model, m.Deployment.Runtime, m.Residency,
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", m.Deployment.Model, m.Deployment.Runtime, residency(m.Residency),
 			gb(m.WeightsBytes), gb(m.MemoryBytes), number(m.Context), abilities(m.Capabilities))
 	}
 	return w.Flush()
 }
+
+// residency is where a model's weights are, in words.
+func residency(r fleet.Residency) string { return strings.ReplaceAll(r.String(), "_", " ") }
 
 func number(n int) string {
 	if n == 0 {
@@ -67,8 +70,8 @@ func abilities(c fleet.Capabilities) string {
 }
 
 func (c *client) models() ([]admin.ModelStatus, error) {
-	var s admin.Status
-	if err := c.call("GET", "/admin/status", nil, &s); err != nil {
+	s, err := c.status()
+	if err != nil {
 		return nil, err
 	}
 	all := []admin.ModelStatus{}
@@ -152,7 +155,7 @@ func (e *environ) onModel(action, done, name string) error {
 	if e.cli.JSON {
 		return e.json(map[string]any{"deployment": id, "done": action})
 	}
-	e.printf("%s %s.\n", done, id)
+	e.printf("%s %s on %s.\n", done, id.Model, id.Runtime)
 	return nil
 }
 
@@ -171,29 +174,52 @@ func (c *modelsPullCmd) Run(e *environ) error {
 		return err
 	}
 	defer resp.Body.Close()
-	lines := json.NewDecoder(resp.Body)
+	lines, shown := json.NewDecoder(resp.Body), progress{out: e}
 	for {
 		var p admin.Progress
 		switch err := lines.Decode(&p); {
 		case err == io.EOF:
+			shown.end(c.Name)
 			return nil
 		case err != nil:
 			return coded(exitFailed, "the pull broke off: %w", err)
 		case p.Error != "":
 			return coded(exitFailed, "%s could not be pulled: %s", c.Name, p.Error)
 		}
-		e.printProgress(&p)
+		shown.step(&p)
 	}
 }
 
-func (e *environ) printProgress(p *admin.Progress) {
-	if e.cli.JSON {
-		_ = e.jsonLine(p)
+// progress prints a pull: for programs each step, for people each new phase
+// and every tenth of it.
+type progress struct {
+	out    *environ
+	status string
+	tenth  int64
+}
+
+func (s *progress) step(p *admin.Progress) {
+	if s.out.cli.JSON {
+		_ = s.out.jsonLine(p)
 		return
 	}
+	tenth := int64(0)
 	if p.Total > 0 {
-		e.printf("%s: %s of %s (%d %%)\n", p.Status, gb(p.Completed), gb(p.Total), 100*p.Completed/p.Total)
+		tenth = 10 * p.Completed / p.Total
+	}
+	if p.Status == s.status && tenth == s.tenth {
 		return
 	}
-	e.printf("%s\n", p.Status)
+	s.status, s.tenth = p.Status, tenth
+	if p.Total > 0 {
+		s.out.printf("%s: %s of %s (%d %%)\n", p.Status, gb(p.Completed), gb(p.Total), 100*p.Completed/p.Total)
+		return
+	}
+	s.out.printf("%s\n", p.Status)
+}
+
+func (s *progress) end(model string) {
+	if !s.out.cli.JSON {
+		s.out.printf("Pulled %s.\n", model)
+	}
 }

@@ -13,10 +13,6 @@ type pauseCmd struct {
 }
 
 func (c *pauseCmd) Run(e *environ) error {
-	engine, err := e.engine()
-	if err != nil {
-		return err
-	}
 	body := map[string]any{"reason": c.Reason}
 	switch {
 	case c.For > 0:
@@ -29,6 +25,10 @@ func (c *pauseCmd) Run(e *environ) error {
 			return err
 		}
 		body["until"] = until
+	}
+	engine, err := e.engine()
+	if err != nil {
+		return err
 	}
 	return e.stateAfter(engine, "/admin/pause", body)
 }

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -10,11 +12,11 @@ import (
 )
 
 // printRecord tells one decision from request to end.
-func (e *environ) printRecord(r *route.Record) {
+func (e *environ) printRecord(r *route.Record, called names) {
 	e.printf("%s asked for %s at %s (%s)\n", dash(r.App), r.RequestedModel, clock(r.At), r.Protocol)
 	e.printf("  %s", r.Outcome)
 	if r.Chosen != "" {
-		e.printf(" on %s", r.Chosen)
+		e.printf(" on %s", servedBy(r))
 	}
 	e.printf(", HTTP %d\n", r.Status)
 	if r.Problem != "" {
@@ -26,31 +28,45 @@ func (e *environ) printRecord(r *route.Record) {
 	n := r.Requirements
 	e.printf("  needs about %d tokens in, %d out%s\n", n.Tokens.Input, n.Tokens.Output, needs(&n))
 	for _, c := range r.Candidates {
-		s := c.Signals
-		e.printf("\n  %6.1f  %s\n", c.NodeScore, c.Deployment)
-		e.printf("          warmth %+.1f, memory %+.1f, depth %+.1f, wait %+.1f, role %+.1f, availability %+.1f, context %+.1f, session %+.1f\n",
-			s.Warmth, s.MemoryFit, s.QueueDepth, s.Wait, s.RoleAffinity, s.Availability, s.ContextFit, s.SessionAffinity)
+		e.printf("\n  %6.1f  %s\n          %s\n", c.NodeScore, called.of(c.Deployment), signals(&c.Signals))
 		for _, note := range c.Notes {
 			e.printf("          %s\n", note)
 		}
 	}
-	e.printExclusions(r.Exclusions)
+	e.printExclusions(r.Exclusions, called)
 	e.printList("Why", r.Reasons)
 	e.printList("Changed on the way", r.Edits)
 	e.printList("Notes", r.Notes)
 	for _, f := range r.Failover {
-		e.printf("\n  Failed on %s after %s: %s\n", f.Deployment, millis(f.AfterMs), f.Failure.Message)
+		e.printf("\n  Failed on %s after %s: %s\n", called.of(f.Deployment), millis(f.AfterMs), f.Failure.Message)
 	}
 	if r.FailoverNote != "" {
 		e.printf("  %s\n", r.FailoverNote)
 	}
 }
 
-func (e *environ) printExclusions(all map[fleet.DeploymentID][]route.RenderedExclusion) {
+// signals lists the parts of a score that count.
+func signals(s *route.Signals) string {
+	var parts []string
+	for _, p := range []struct {
+		name  string
+		value float64
+	}{
+		{"warmth", s.Warmth}, {"memory", s.MemoryFit}, {"queue", s.QueueDepth}, {"wait", s.Wait},
+		{"role", s.RoleAffinity}, {"availability", s.Availability}, {"context", s.ContextFit}, {"session", s.SessionAffinity},
+	} {
+		if math.Abs(p.value) >= 0.05 {
+			parts = append(parts, fmt.Sprintf("%s %+.1f", p.name, p.value))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+func (e *environ) printExclusions(all map[fleet.DeploymentID][]route.RenderedExclusion, called names) {
 	ids := slices.SortedFunc(maps.Keys(all), fleet.DeploymentID.Compare)
 	for _, id := range ids {
 		for _, x := range all[id] {
-			e.printf("\n  out: %s (%s): %s\n       %s\n", id, x.Code, x.Reason, x.Remedy)
+			e.printf("\n  out: %s (%s): %s\n       %s\n", called.of(id), x.Code, x.Reason, x.Remedy)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -78,7 +79,8 @@ func (c *serveCmd) Run(e *environ) error {
 		case errors.As(err, &held):
 			return coded(exitRefused, "%w", err)
 		case errors.As(err, &taken):
-			return coded(exitRefused, "%w%s", err, portOwner(taken))
+			taken.Owner = portOwner(taken.Port)
+			return coded(exitRefused, "%w", taken)
 		}
 		return err
 	}
@@ -89,20 +91,24 @@ func (c *serveCmd) Run(e *environ) error {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	e.greet(eng.Address())
+	e.greet(eng)
 	return eng.Run(ctx)
 }
 
 // greet tells a person at a terminal what to do next.
-func (e *environ) greet(address string) {
+func (e *environ) greet(eng *engine.Engine) {
+	address := eng.Address()
 	e.printf("Bellwether serves at %s\n  OpenAI apps     %s/v1\n  Anthropic apps  %s\n  Ollama apps     %s\n", address, address, address, address)
+	if wanted, moved := eng.Moved(); moved {
+		e.printf("%s holds port %d, so this address is another one. It stays the same from now on.\n", cmp.Or(portOwner(wanted), "Another program"), wanted)
+	}
 }
 
-// portOwner names the program that holds a port, where the system tells.
-func portOwner(p *engine.PortTakenError) string {
-	owner, err := desktop.OwnerOfPort(context.Background(), p.Port)
-	if err != nil || owner.Name == "" {
+// portOwner names the program that holds a port, "" where the system does not tell.
+func portOwner(port int) string {
+	owner, err := desktop.OwnerOfPort(context.Background(), port)
+	if err != nil {
 		return ""
 	}
-	return " (it is " + owner.Name + ")"
+	return owner.Name
 }

@@ -23,14 +23,20 @@ func (c *statusCmd) Run(e *environ) error {
 		if err := engine.call("GET", "/admin/snapshot", nil, &text); err != nil {
 			return err
 		}
+		if len(text) == 0 {
+			return coded(exitFailed, "nothing is known of the fleet yet: try again in a moment")
+		}
 		if err := os.WriteFile(c.Snapshot, text, 0o600); err != nil {
-			return err
+			return fmt.Errorf("save the fleet's state: %w", err)
+		}
+		if e.cli.JSON {
+			return e.json(map[string]string{"snapshot": c.Snapshot})
 		}
 		e.printf("Saved the fleet's state to %s.\n", c.Snapshot)
 		return nil
 	}
-	var s admin.Status
-	if err := engine.call("GET", "/admin/status", nil, &s); err != nil {
+	s, err := engine.status()
+	if err != nil {
 		return err
 	}
 	if e.cli.JSON {
@@ -38,7 +44,7 @@ func (c *statusCmd) Run(e *environ) error {
 			return err
 		}
 	} else {
-		e.printStatus(&s)
+		e.printStatus(s)
 	}
 	if s.Node.State != "serving" || s.Node.Reason != "" || s.Store.Reason != "" {
 		return coded(exitDegraded, "")
@@ -68,16 +74,21 @@ func (e *environ) printStatus(s *admin.Status) {
 		_ = w.Flush()
 	}
 	if len(s.Runtimes) == 0 {
-		e.printf("\nNo runtime was found on this machine. Start Ollama or llama-server; bellwether doctor says more.\n")
+		e.printf("\nNo runtime was found on this machine. bellwether doctor says what to start.\n")
 	}
+	called := namesOf(s.Nodes)
 	for _, p := range s.Pools {
-		e.printf("\nMemory %s: %s of %s held, margin %s\n", p.Name, gb(p.Held()), gb(p.Limit), gb(p.Margin))
+		held := "nothing"
+		if p.Held() > 0 {
+			held = gb(p.Held())
+		}
+		e.printf("\nMemory %s: %s of %s held, margin %s\n", p.Name, held, gb(p.Limit), gb(p.Margin))
 		for _, h := range p.Holders {
 			size := "unknown"
 			if h.Bytes.Known {
 				size = gb(h.Bytes.V)
 			}
-			e.printf("  %-9s %-9s %s\n", h.Kind, size, h.Deployment)
+			e.printf("  %-9s %-9s %s\n", h.Kind, size, called.of(h.Deployment))
 		}
 	}
 	if s.Held > 0 {
@@ -98,5 +109,5 @@ func (e *environ) modelRow(w *tabwriter.Writer, m *admin.ModelStatus) {
 	if m.Context > 0 {
 		context = fmt.Sprintf("%d tokens", m.Context)
 	}
-	fmt.Fprintf(w, "  %s\t%s\t%s\t%s\t%s\t%s\n", m.Deployment.Model, m.Residency, gb(size), context, busy, m.Degraded)
+	fmt.Fprintf(w, "  %s\t%s\t%s\t%s\t%s\t%s\n", m.Deployment.Model, residency(m.Residency), gb(size), context, busy, m.Degraded)
 }

@@ -8,6 +8,7 @@
 package admin
 
 import (
+	"cmp"
 	"context"
 	"crypto/subtle"
 	"encoding/json"
@@ -16,6 +17,7 @@ import (
 	"log/slog"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"bellwether/engine/dialect"
@@ -202,7 +204,7 @@ func (a *api) explain(w http.ResponseWriter, r *http.Request) {
 
 func (a *api) refresh(w http.ResponseWriter, r *http.Request) {
 	if err := a.Node.Refresh(r.Context()); err != nil {
-		refuse(w, http.StatusBadGateway, "not_observed", "A runtime could not be observed: "+err.Error(), "See bellwether doctor.")
+		refuse(w, http.StatusBadGateway, "not_observed", "A runtime could not be observed: "+err.Error()+".", "See bellwether doctor.")
 		return
 	}
 	answer(w, http.StatusOK, a.Status())
@@ -258,23 +260,60 @@ func (a *api) models(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if err != nil {
-		refuse(w, http.StatusBadGateway, "runtime_refused", err.Error(), "See bellwether doctor.")
+		trouble(w, err)
 		return
 	}
 	answer(w, http.StatusOK, map[string]bool{"done": true})
 }
 
+// pull answers with progress lines; what fails before the first of them has a
+// status of its own, later failures are the last line.
 func (a *api) pull(w http.ResponseWriter, r *http.Request, model string) {
-	w.Header().Set("Content-Type", "application/x-ndjson")
-	out, rc := json.NewEncoder(w), http.NewResponseController(w)
+	out, rc, began := json.NewEncoder(w), http.NewResponseController(w), false
 	err := a.Node.Pull(r.Context(), model, func(p Progress) {
+		if !began {
+			began = true
+			w.Header().Set("Content-Type", "application/x-ndjson")
+		}
 		_ = out.Encode(p)
 		_ = rc.Flush()
 	})
-	if err != nil {
-		_ = out.Encode(Progress{Status: "failed", Error: err.Error()})
+	switch {
+	case err == nil:
+	case began:
+		_, _, message, _ := named(err)
+		_ = out.Encode(Progress{Status: "failed", Error: message})
+	default:
+		trouble(w, err)
 	}
 }
+
+// trouble says why a command was not carried out: the node would not (4xx), or
+// the runtime could not (5xx).
+func trouble(w http.ResponseWriter, err error) {
+	status, code, message, remedy := named(err)
+	refuse(w, status, code, message, remedy)
+}
+
+func named(err error) (status int, code, message, remedy string) {
+	var p *dialect.Problem
+	var no *fleet.Refusal
+	var f *fleet.Failure
+	switch {
+	case errors.As(err, &p):
+		return p.Status, p.Code, p.Message, p.Remedy
+	case errors.As(err, &no):
+		return http.StatusConflict, string(no.Code), sentence(no.Reason), ""
+	case errors.As(err, &f) && f.Caller && f.Status >= 400 && f.Status < 500:
+		return f.Status, cmp.Or(f.Code, "runtime_refused"), sentence(f.Message), ""
+	case errors.As(err, &f):
+		return http.StatusBadGateway, cmp.Or(f.Code, "runtime_failed"), sentence(f.Message), "See bellwether doctor."
+	}
+	return http.StatusBadGateway, "runtime_failed", sentence(err.Error()), "See bellwether doctor."
+}
+
+// sentence ends a clause as one.
+func sentence(s string) string { return strings.TrimRight(s, ". ") + "." }
 
 func read(w http.ResponseWriter, r *http.Request, v any) bool {
 	err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 1<<20)).Decode(v)

@@ -148,6 +148,13 @@ func (s *state) checkMachine() []Finding {
 	return out
 }
 
+// Programs reports on the server programs of this machine that serve nothing
+// here: kinds says which kinds of runtime answer. For a machine without a
+// running node.
+func Programs(ctx context.Context, kinds map[string]bool) []Finding {
+	return missing(ctx, kinds, len(kinds) > 0)
+}
+
 // missing tells installed, running and serving apart for the programs whose
 // kind nobody serves: each lack has another cure.
 func missing(ctx context.Context, up map[string]bool, served bool) []Finding {

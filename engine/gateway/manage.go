@@ -156,16 +156,29 @@ func (g *Gateway) pull(w http.ResponseWriter, r *http.Request, who caller) {
 	})
 }
 
+// CheckPull refuses what nobody may pull, whoever asks: a name that is none,
+// and a registry that is not on the list.
+func CheckPull(name string, allowed []string) *dialect.Problem {
+	if p := checkModelName(name); p != nil {
+		return p
+	}
+	if host := registryOf(name); !registryAllowed(allowed, host) {
+		no := false
+		return &dialect.Problem{Status: http.StatusForbidden, Code: "registry_not_allowed",
+			Message: "Models of the registry " + printable(host) + " may not be pulled here.",
+			Remedy:  "Its owner can add the registry to routing.auto_pull_allow.", Retry: &no}
+	}
+	return nil
+}
+
 // mayPull decides whether a client may pull: whoever holds the manage right
 // may; a program of this machine may when auto_pull says so; only from
 // registries on the list, whoever asks.
 func (g *Gateway) mayPull(r *http.Request, who caller, name string) *dialect.Problem {
 	no := false
 	policy := g.Policy()
-	if host := registryOf(name); !registryAllowed(policy.AutoPullAllow, host) {
-		return &dialect.Problem{Status: http.StatusForbidden, Code: "registry_not_allowed",
-			Message: "Models of the registry " + printable(host) + " may not be pulled here.",
-			Remedy:  "Its owner can add the registry to routing.auto_pull.allow.", Retry: &no}
+	if p := CheckPull(name, policy.AutoPullAllow); p != nil {
+		return p
 	}
 	if who.mayManage() || g.isOwner(r, who) {
 		return nil
