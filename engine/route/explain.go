@@ -18,7 +18,7 @@ import (
 //	  plan: slots 4, first content within 60 s, idle 120 s, total 1 h
 //	studio/ollama/qwen3:8b 94.5 = warmth 50 + fit 20 + role 9 + context 15 + ...
 //	out laptop/ollama/qwen3:8b
-//	  paused H: laptop is paused. Resume it in its tray menu or with `bellwether resume`.
+//	  paused H: laptop is paused. resume it with `bellwether resume`
 //	others: 3 role, 1 context
 func (d *Decision) Explain() string {
 	var b strings.Builder

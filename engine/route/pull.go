@@ -47,7 +47,8 @@ func (j *judge) giveUp() {
 			return
 		case j.p.AutoPull == "ask":
 			d.Status, d.RefuseCode = 503, RefuseAskPull
-			j.reason("ask_pull", j.q.Model)
+			names, _ := installed(j.v.Fleet, 5)
+			j.reason("ask_pull", j.q.Model, strings.Join(nearest(j.v.Fleet, j.q.Model), ", "), strings.Join(names, ", "))
 			return
 		}
 		d.Status, d.RefuseCode = 404, RefuseUnknownModel

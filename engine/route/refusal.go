@@ -151,7 +151,8 @@ func (d *Decision) byReason(p *dialect.Problem, q *Query) {
 		p.Status, p.Code = 503, RefuseAskPull
 		p.RetryAfter = retryAsk
 		p.Message = fmt.Sprintf("model '%s' is not installed: waiting for approval to fetch it.", q.Model)
-		p.Remedy = "Allow it in the tray menu or the admin window, or ask for an installed model."
+		p.Remedy = fmt.Sprintf("Its owner fetches it with `bellwether models pull %s`; or ask for an installed model.%s",
+			q.Model, cmp.Or(similarWords(t(1)), installedWords(t(2))))
 	case "unknown_node":
 		p.Param = "X-Fleet-Node"
 		p.Message = fmt.Sprintf("no node of the fleet is called %s.", t(0))

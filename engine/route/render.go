@@ -45,7 +45,7 @@ func words(x Exclusion) (reason, remedy string) {
 func modelWords(x Exclusion) (reason, remedy string) {
 	switch x.Code {
 	case fleet.CodeDisabled:
-		return x.text(0) + " is switched off by its operator", "switch it on under Models, or in deployments[].enabled"
+		return x.text(0) + " is switched off by its operator", "switch it on with deployments[].enabled"
 	case fleet.CodeUnhealthy:
 		return x.text(0) + " is unhealthy: " + x.text(1), "look at its runtime's log; it serves again as soon as it is well"
 	case fleet.CodeRole:
@@ -89,7 +89,7 @@ func capabilityWords(x Exclusion) (reason, remedy string) {
 	}
 	if support == fleet.Unknown.String() {
 		return "it is not known whether " + model + " supports " + name,
-			"probe it with `bellwether probe " + model + "`, or declare " + x.text(1) + " under deployments[].capabilities"
+			"declare " + x.text(1) + " under deployments[].capabilities if it does"
 	}
 	reason = model + " does not support " + name
 	if source != fleet.SourceNone.String() && source != "" {
@@ -168,7 +168,7 @@ func nodeWords(x Exclusion) (reason, remedy string) {
 		if left := x.number(2); left >= 0 {
 			reason += ", for " + span(float64(left)) + " more"
 		}
-		return reason, "resume it in its tray menu or with `bellwether resume`"
+		return reason, "resume it with `bellwether resume`"
 	case fleet.CodeBattery:
 		return node + " runs on battery", "plug it in, or set battery: serve on " + node
 	case fleet.CodeMeeting:

@@ -13,14 +13,14 @@ var everyExclusion = []struct {
 	x              Exclusion
 	reason, remedy string
 }{
-	{Exclusion{fleet.CodeDisabled, []any{"m"}, false}, "m is switched off by its operator", "switch it on under Models"},
+	{Exclusion{fleet.CodeDisabled, []any{"m"}, false}, "m is switched off by its operator", "deployments[].enabled"},
 	{Exclusion{fleet.CodeUnhealthy, []any{"m", "crashes"}, true}, "m is unhealthy: crashes", "runtime's log"},
 	{Exclusion{fleet.CodeRole, []any{"m", "chat"}, false}, "m does not support chat", "ask for a chat model"},
 	{Exclusion{fleet.CodeRole, []any{"m", "embedding"}, false}, "m makes no embeddings", "ask for an embedding model"},
 	{Exclusion{fleet.CodeLocality, []any{"studio"}, false}, "studio is another machine", "set locality to fleet"},
 	{Exclusion{fleet.CodeAliasConstraint, []any{"m", "tag fast"}, false}, "m lacks what its alias demands: tag fast", "take it out of the alias"},
 	{Exclusion{fleet.CodeCapability, []any{"m", "tools", "no", "runtime"}, false}, "m does not support tools (says the runtime)", "ask for a model that does"},
-	{Exclusion{fleet.CodeCapability, []any{"m", "vision", "unknown", "none"}, false}, "it is not known whether m supports images", "`bellwether probe m`, or declare vision"},
+	{Exclusion{fleet.CodeCapability, []any{"m", "vision", "unknown", "none"}, false}, "it is not known whether m supports images", "declare vision"},
 	{Exclusion{fleet.CodeRemoteImage, nil, false}, "images are not fetched", "base64"},
 	{Exclusion{fleet.CodeContext, []any{9200, 8192, "studio", "ollama"}, false}, "needs 9,200 tokens, offers 8,192", "raise num_ctx on studio or shorten the prompt"},
 	{Exclusion{fleet.CodeContext, []any{9200, 8192, "studio", "llama-server"}, false}, "needs 9,200 tokens, offers 8,192", "larger context or shorten the prompt"},
@@ -38,7 +38,7 @@ var everyExclusion = []struct {
 	{Exclusion{fleet.CodeNoRuntime, []any{"ollama", "studio", "not started"}, true}, "runtime ollama on studio does not answer: not started", "start ollama on studio"},
 	{Exclusion{fleet.CodePressure, []any{"studio"}, true}, "critical pressure", "close programs on studio"},
 	{Exclusion{fleet.CodePaused, []any{"studio", "lunch", 3300}, true}, "studio is paused: lunch, for 55 min more", "bellwether resume"},
-	{Exclusion{fleet.CodePaused, []any{"studio", "", -1}, true}, "studio is paused", "tray menu"},
+	{Exclusion{fleet.CodePaused, []any{"studio", "", -1}, true}, "studio is paused", "bellwether resume"},
 	{Exclusion{fleet.CodeBattery, []any{"studio", "own"}, true}, "studio runs on battery", "plug it in"},
 	{Exclusion{fleet.CodeMeeting, []any{"studio", "camera"}, true}, "studio is in a meeting (camera)", "meetings.ignore"},
 	{Exclusion{fleet.CodeBusy, []any{"studio"}, true}, "busy with its owner's work", "capacity.learning"},
