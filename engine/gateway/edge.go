@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 
 	"bellwether/engine/dialect"
@@ -43,11 +44,18 @@ type edge struct {
 }
 
 func newEdge(c Config) edge {
-	e := edge{hosts: map[string]bool{"": true, "localhost": true}, under: []string{".localhost", ".local", ".internal"}, keys: c.Keys}
-	if name, err := os.Hostname(); err == nil {
-		e.addHost(name)
+	e := edge{hosts: map[string]bool{"": true, "localhost": true}, under: []string{".localhost"}, keys: c.Keys}
+	// How containers call the machine they run on. Not all of .internal, nor of
+	// .local: whoever answers for names on the network could rebind those.
+	for _, h := range []string{"host.docker.internal", "gateway.docker.internal", "host.containers.internal"} {
+		e.addHost(h)
 	}
-	e.addHost(c.NodeName)
+	for _, own := range []string{hostname(), c.NodeName} {
+		e.addHost(own)
+		if own != "" && !strings.Contains(own, ".") {
+			e.addHost(own + ".local")
+		}
+	}
 	for _, h := range c.AllowedHosts {
 		e.addHost(h)
 	}
@@ -66,6 +74,16 @@ func newEdge(c Config) edge {
 	return e
 }
 
+// hostname is the machine's own name, "" if the system tells none.
+func hostname() string {
+	name, err := os.Hostname()
+	if err != nil {
+		return ""
+	}
+	return name
+}
+
+// addHost adds a name, or with *.example.org every name below one.
 func (e *edge) addHost(h string) {
 	h = strings.ToLower(strings.TrimSuffix(h, "."))
 	switch below, isPattern := strings.CutPrefix(h, "*"); {
@@ -114,7 +132,15 @@ func (o originPattern) matches(scheme, host string) bool {
 	if o.host == "*" || o.host == host {
 		return true
 	}
-	return o.anyPort && (host == o.host || strings.HasPrefix(host, o.host+":") && !strings.Contains(host[len(o.host)+1:], ":"))
+	if !o.anyPort {
+		return false
+	}
+	port, ok := strings.CutPrefix(host, o.host)
+	if port == "" {
+		return ok
+	}
+	_, err := strconv.ParseUint(strings.TrimPrefix(port, ":"), 10, 16)
+	return ok && port[0] == ':' && err == nil
 }
 
 // admit checks one request and writes the CORS headers of an allowed origin.
