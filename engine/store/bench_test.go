@@ -60,9 +60,10 @@ func BenchmarkRecordCall(b *testing.B) {
 
 func BenchmarkEncode(b *testing.B) {
 	r := record(1)
+	e := newEncoder()
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := encode(r); err != nil {
+		if _, err := e.row(r); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"bellwether/engine/route"
 )
 
 func TestRecordsGoWhenTheyAreTooOld(t *testing.T) {
@@ -31,39 +33,57 @@ func TestRecordsGoWhenTheyAreTooOld(t *testing.T) {
 }
 
 func TestTheOldestRecordsGoWhenTheFileIsTooBig(t *testing.T) {
-	const limit = 1 << 20
-	s := open(t, dbPath(t), Options{Now: atEpoch, MaxBytes: limit, Recent: 1})
-	run(t, s)
-	for n := range 4000 {
-		s.Record(record(n))
-		if n%1000 == 999 {
+	const many = 4000
+	for name, c := range map[string]struct {
+		record func(int) *route.Record
+		limit  int64
+		batch  int // records written together
+	}{
+		"records that compress well":    {record, 1 << 18, 1000},
+		"records that do not":           {long, 4 << 20, 1000},
+		"each in a block of its own":    {record, 1 << 20, 1},
+		"blocks of every size together": {record, 1 << 18, 37},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := open(t, dbPath(t), Options{Now: atEpoch, MaxBytes: c.limit, Recent: 1})
+			run(t, s)
+			for n := range many {
+				s.Record(c.record(n))
+				if n%c.batch == c.batch-1 {
+					flush(t, s)
+				}
+			}
 			flush(t, s)
-		}
+			cleanAll(t, s)
+			if _, err := s.write.db.Exec(`PRAGMA wal_checkpoint(TRUNCATE)`); err != nil {
+				t.Fatal(err)
+			}
+			info, err := os.Stat(s.Path())
+			if err != nil || info.Size() > c.limit || info.Size() < c.limit*2/3 {
+				t.Errorf("the file has %d bytes, limit %d, %v", info.Size(), c.limit, err)
+			}
+			if h := s.Health(); h.Bytes != info.Size() {
+				t.Errorf("health says %d bytes, the file has %d", h.Bytes, info.Size())
+			}
+			var left int
+			if err := s.write.db.QueryRow(`SELECT count(*) FROM decisions`).Scan(&left); err != nil {
+				t.Fatal(err)
+			}
+			found := ids(t, s, Filter{Limit: pageMax})
+			if left < 100 || left == many || len(found) != min(left, pageMax) {
+				t.Fatalf("%d records are left, %d found", left, len(found))
+			}
+			for i, id := range found {
+				if want := record(many - 1 - i).RequestID; id != want {
+					t.Fatalf("place %d has %s, want %s: the oldest go first", i, id, want)
+				}
+			}
+			if err := s.SaveLedger([]byte(fmt.Sprint(c.limit))); err != nil {
+				t.Error(err)
+			}
+			integrity(t, s.Path())
+		})
 	}
-	cleanAll(t, s)
-	if _, err := s.write.db.Exec(`PRAGMA wal_checkpoint(TRUNCATE)`); err != nil {
-		t.Fatal(err)
-	}
-	info, err := os.Stat(s.Path())
-	if err != nil || info.Size() > limit {
-		t.Errorf("the file has %d bytes, limit %d, %v", info.Size(), limit, err)
-	}
-	if h := s.Health(); h.Bytes != info.Size() {
-		t.Errorf("health says %d bytes, the file has %d", h.Bytes, info.Size())
-	}
-	found := ids(t, s, Filter{Limit: pageMax})
-	if len(found) < 100 || found[0] != record(3999).RequestID {
-		t.Fatalf("%d records are left, the latest %s", len(found), found[0])
-	}
-	for i, id := range found {
-		if want := record(3999 - i).RequestID; id != want {
-			t.Fatalf("place %d has %s, want %s: the oldest go first", i, id, want)
-		}
-	}
-	if err := s.SaveLedger([]byte(fmt.Sprint(limit))); err != nil {
-		t.Error(err)
-	}
-	integrity(t, s.Path())
 }
 
 // Run cleans up by itself, by the clock and by what was written.

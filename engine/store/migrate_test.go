@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 )
 
@@ -36,6 +37,13 @@ func TestFilesOfEveryOlderVersionAreBroughtForward(t *testing.T) {
 					t.Errorf("its setting: %q, %v", got, err)
 				}
 			}
+			all := []string{"req_000001"}
+			if version >= 4 {
+				all = []string{"req_000003", "req_000002", "req_000001"}
+			}
+			if got := ids(t, s, Filter{App: "editor"}); !slices.Equal(got, all) {
+				t.Errorf("its decisions: %v, want %v", got, all)
+			}
 			if got := schema(t, s); got != want {
 				t.Errorf("schema differs from that of a new file:\n%s\nwant\n%s", got, want)
 			}
@@ -62,7 +70,7 @@ func TestAFileOfANewerVersionIsLeftAlone(t *testing.T) {
 
 	s = open(t, path, Options{Now: atEpoch})
 	h := s.Health()
-	if h.OK || h.Reason != "the database was written by a newer version (schema 99, this one knows 3)" {
+	if h.OK || h.Reason != "the database was written by a newer version (schema 99, this one knows 4)" {
 		t.Errorf("health: %+v", h)
 	}
 	run(t, s)

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -63,7 +61,7 @@ func (s *Store) Decisions(ctx context.Context, f Filter) ([]*route.Record, error
 		fresh[r.RequestID] = true
 	}
 	for _, r := range stored {
-		if !fresh[r.RequestID] {
+		if r != nil && !fresh[r.RequestID] {
 			found = append(found, r)
 		}
 	}
@@ -78,29 +76,24 @@ func (s *Store) Decision(ctx context.Context, id string) (*route.Record, error) 
 			return r, nil
 		}
 	}
-	readers := s.write.readers.Load()
-	if readers == nil {
-		return nil, ErrNotFound
-	}
-	var body string
-	err := readers.QueryRowContext(ctx, `SELECT record FROM decisions JOIN bodies ON seq = body WHERE id = ?`, id).Scan(&body)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, ErrNotFound
-	}
+	found, err := s.stored(ctx, &query{id: id, limit: 1})
 	if err != nil {
-		return nil, s.readFailed(err)
+		return nil, err
 	}
-	r, ok := s.decode(body)
-	if !ok {
+	if len(found) == 0 {
+		return nil, ErrNotFound
+	}
+	if found[0] == nil {
 		return nil, fmt.Errorf("the record of %s cannot be read back", id)
 	}
-	return r, nil
+	return found[0], nil
 }
 
 // query is a filter made ready.
 type query struct {
 	Filter
 	model string        // canonical
+	id    string        // the one record wanted, "" = any
 	from  *route.Record // last of the page before, nil = first page
 	limit int
 }
@@ -138,6 +131,9 @@ func (q *query) where() (string, []any) {
 		terms = append(terms, term)
 		args = append(args, values...)
 	}
+	if q.id != "" {
+		add(`id = ?`, q.id)
+	}
 	if q.App != "" {
 		add(`app = ?`, q.App)
 	}
@@ -165,43 +161,48 @@ func (q *query) where() (string, []any) {
 	return strings.Join(terms, " AND "), args
 }
 
-// stored returns one page from the file.
+// stored returns one page from the file; nil stands for a record that cannot
+// be read back.
 func (s *Store) stored(ctx context.Context, q *query) ([]*route.Record, error) {
 	readers := s.write.readers.Load()
 	if readers == nil {
 		return nil, nil
 	}
-	where, args := q.where()
-	rows, err := readers.QueryContext(ctx, `SELECT record FROM decisions JOIN bodies ON seq = body
-		WHERE `+where+` ORDER BY at DESC, id DESC LIMIT ?`, append(args, q.limit)...)
+	// One transaction: no clean-up falls between finding a record and reading it.
+	tx, err := readers.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
 		return nil, s.readFailed(err)
 	}
-	defer func() { _ = rows.Close() }()
-	var out []*route.Record
-	for rows.Next() {
-		var body string
-		if err := rows.Scan(&body); err != nil {
-			return nil, s.readFailed(err)
-		}
-		if r, ok := s.decode(body); ok {
-			out = append(out, r)
-		}
-	}
-	if err := rows.Err(); err != nil {
+	defer func() { _ = tx.Rollback() }()
+	places, err := q.find(ctx, tx)
+	if err != nil {
 		return nil, s.readFailed(err)
 	}
-	return out, nil
+	found, err := s.read(ctx, tx, places)
+	if err != nil {
+		return nil, s.readFailed(err)
+	}
+	return found, nil
 }
 
-// decode reads a record back; one that cannot be is counted, and left out.
-func (s *Store) decode(body string) (*route.Record, bool) {
-	r := new(route.Record)
-	if err := json.Unmarshal([]byte(body), r); err != nil {
-		s.state.unreadable.Add(1)
-		return nil, false
+// find returns where the records of the page lie.
+func (q *query) find(ctx context.Context, tx *sql.Tx) ([]place, error) {
+	where, args := q.where()
+	rows, err := tx.QueryContext(ctx, `SELECT block, line FROM decisions
+		WHERE `+where+` ORDER BY at DESC, id DESC LIMIT ?`, append(args, q.limit)...)
+	if err != nil {
+		return nil, err
 	}
-	return r, true
+	defer func() { _ = rows.Close() }()
+	var places []place
+	for rows.Next() {
+		var p place
+		if err := rows.Scan(&p.block, &p.line); err != nil {
+			return nil, err
+		}
+		places = append(places, p)
+	}
+	return places, rows.Err()
 }
 
 // readFailed wraps an error of a query and has damage looked into by the next

@@ -225,19 +225,47 @@ func TestMemoryAndFileAnswerAlike(t *testing.T) {
 }
 
 func TestARecordThatCannotBeReadBackIsCountedNotFatal(t *testing.T) {
-	s := open(t, dbPath(t), Options{Now: atEpoch, Recent: 1})
-	run(t, s)
-	for n := range 3 {
-		s.Record(record(n))
-	}
-	flush(t, s)
-	if _, err := s.write.db.Exec(`UPDATE bodies SET record = '{"request_id":' WHERE seq = 1`); err != nil {
-		t.Fatal(err)
-	}
-	if got := ids(t, s, Filter{}); len(got) != 2 {
-		t.Errorf("found %v", got)
-	}
-	if h := s.Health(); h.Unreadable != 1 {
-		t.Errorf("health: %+v", h)
+	for name, c := range map[string]struct {
+		harm string // to the block of records 0 to 2; 3 and 4 lie in another
+		left int
+	}{
+		"a broken line":      {`packed = 0, records = '{"request_id":' || char(10) || '{"request_id":"req_000001"}' || char(10) || '{"request_id":"req_000002"}'`, 4},
+		"a line too few":     {`packed = 0, records = '{"request_id":"req_000000"}' || char(10) || '{"request_id":"req_000001"}'`, 4},
+		"no S2 block":        {`records = x'ff'`, 2},
+		"cut short":          {`records = substr(records, 1, length(records) / 2)`, 2},
+		"4 GB by its header": {`records = x'ffffffff0f' || substr(records, 3)`, 2},
+		"empty":              {`records = x''`, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := open(t, dbPath(t), Options{Now: atEpoch, Recent: 1})
+			run(t, s)
+			for n := range 5 {
+				s.Record(record(n))
+				if n == 2 {
+					flush(t, s)
+				}
+			}
+			flush(t, s)
+			if _, err := s.write.db.Exec(`UPDATE blocks SET ` + c.harm + ` WHERE seq = 1`); err != nil {
+				t.Fatal(err)
+			}
+			if got := ids(t, s, Filter{}); len(got) != c.left {
+				t.Errorf("found %v", got)
+			}
+			if h := s.Health(); h.Unreadable != uint64(5-c.left) {
+				t.Errorf("health: %+v", h)
+			}
+			for n, readable := 0, 0; n < 5; n++ {
+				_, err := s.Decision(t.Context(), record(n).RequestID)
+				if err == nil {
+					readable++
+				} else if errors.Is(err, ErrNotFound) {
+					t.Errorf("record %d: %v, but it was written", n, err)
+				}
+				if n == 4 && readable != c.left {
+					t.Errorf("%d are read by their ids", readable)
+				}
+			}
+		})
 	}
 }

@@ -20,6 +20,14 @@ func (s *Store) Record(r *route.Record) {
 	case s.queue <- r:
 	default:
 		s.drop(1, tooFast)
+		return
+	}
+	if len(s.queue) < batchSize-1 { // Run has taken one
+		return
+	}
+	select {
+	case s.full <- struct{}{}:
+	default:
 	}
 }
 
@@ -54,8 +62,10 @@ func (s *Store) Run(ctx context.Context) error {
 		case <-ctx.Done():
 			_ = l.write(context.WithoutCancel(ctx))
 			return nil
-		case r := <-s.queue:
-			l.onRecord(ctx, r)
+		case r := <-l.incoming():
+			l.onRecord(r)
+		case <-s.full:
+			l.onFull(ctx)
 		case reply := <-s.flush:
 			reply <- l.write(ctx)
 		case <-s.nudge:
@@ -75,7 +85,7 @@ type loop struct {
 	armed   bool
 	wait    time.Duration // between tries while the file refuses; 0 = it does not
 	clean   *time.Timer
-	written int64 // bytes since the last clean-up
+	written int64 // about how many bytes the file grew by since the last clean-up
 }
 
 func newLoop(s *Store) *loop {
@@ -99,16 +109,30 @@ func (l *loop) disarm() {
 	l.batch.Stop()
 }
 
-// onRecord takes one record. A batch goes out when it is full or when its
-// oldest record has waited batchWait; not before a retry is due.
-func (l *loop) onRecord(ctx context.Context, r *route.Record) {
+// incoming is the queue while its records are taken one by one. Those that
+// come while a batch fills stay in the queue: to wake for each would cost more
+// than to write it. Not while the file refuses: then the oldest have to give
+// way to the newest.
+func (l *loop) incoming() <-chan *route.Record {
+	if l.armed && l.wait == 0 {
+		return nil
+	}
+	return l.s.queue
+}
+
+// onRecord takes one record, the first of a batch: it goes out when that is
+// full, or after batchWait; not before a retry is due.
+func (l *loop) onRecord(r *route.Record) {
 	l.s.accept(r)
-	switch {
-	case l.wait > 0:
-	case len(l.s.backlog.rows) >= batchSize:
-		_ = l.write(ctx)
-	case !l.armed:
+	if l.wait == 0 {
 		l.arm(batchWait)
+	}
+}
+
+// onFull writes a batch that filled before its time.
+func (l *loop) onFull(ctx context.Context) {
+	if l.wait == 0 && len(l.s.backlog.rows)+len(l.s.queue) >= batchSize {
+		_ = l.write(ctx)
 	}
 }
 
@@ -145,7 +169,7 @@ type backlog struct {
 // accept encodes a record into the backlog. When the file refuses for long,
 // the oldest give way to the newest.
 func (s *Store) accept(r *route.Record) {
-	line, err := encode(r)
+	line, err := s.encoder.row(r)
 	if err != nil {
 		s.drop(1, "a record could not be encoded: "+err.Error())
 		return
@@ -182,29 +206,30 @@ func (s *Store) whyNotWritten() string {
 }
 
 // writeWaiting writes the queue and the backlog, batch by batch, and returns
-// the bytes written. With nothing to write it still tries to reach a file that
+// about how many bytes the file grew by. With nothing to write it still tries to reach a file that
 // was out of reach. The caller holds ran.
-func (s *Store) writeWaiting(ctx context.Context) (written int64, err error) {
+func (s *Store) writeWaiting(ctx context.Context) (grown int64, err error) {
 	b := &s.backlog
 	queued := len(s.queue) // what comes in meanwhile is the next call's
 	for {
 		// Not the whole queue at once: the backlog has a limit, and would drop
 		// what a sound disk takes.
-		for ; queued > 0 && len(b.rows) < batchSize; queued-- {
+		for ; queued > 0 && len(b.rows) < batchSize && b.weight < backlogMax/2; queued-- {
 			s.accept(<-s.queue)
 		}
 		batch := b.rows[:min(len(b.rows), batchSize)]
 		if len(batch) == 0 && s.cause() == nil {
-			return written, nil
+			return grown, nil
 		}
-		if err := s.put(ctx, batch); err != nil {
+		n, err := s.put(ctx, batch)
+		if err != nil {
 			s.trouble(err)
-			return written, err
+			return grown, err
 		}
 		s.recovered()
+		grown += n
 		for _, r := range batch {
 			b.weight -= len(r.body)
-			written += int64(len(r.body))
 		}
 		s.state.written.Add(uint64(len(batch)))
 		b.remove(len(batch))
@@ -212,15 +237,17 @@ func (s *Store) writeWaiting(ctx context.Context) (written int64, err error) {
 	}
 }
 
-// put writes one batch in one transaction. An empty one finds out whether the
-// file takes writes.
-func (s *Store) put(ctx context.Context, batch []row) error {
+// put writes one batch in one transaction and returns about how many bytes the
+// file grew by. An empty one finds out whether the file takes writes.
+func (s *Store) put(ctx context.Context, batch []row) (grown int64, err error) {
 	s.write.mu.Lock()
 	defer s.write.mu.Unlock()
-	return s.doWrite(ctx, func() error {
+	err = s.doWrite(ctx, func() (err error) {
 		if len(batch) == 0 {
 			return s.putState(ctx, stateTried, nil)
 		}
-		return s.write.insert.rows(ctx, s.write.db, batch)
+		grown, err = s.write.insert.batch(ctx, s.write.db, batch)
+		return err
 	})
+	return grown, err
 }

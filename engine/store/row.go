@@ -1,10 +1,7 @@
 package store
 
 import (
-	"context"
-	"database/sql"
 	"encoding/json"
-	"errors"
 
 	"bellwether/engine/fleet"
 	"bellwether/engine/route"
@@ -14,18 +11,31 @@ import (
 type row struct {
 	at                                            int64 // unix nanoseconds
 	id, app, model, served, node, nodeID, outcome string
-	body                                          string // route.Record as JSON
+	body                                          []byte // route.Record as one line of JSON
 }
 
-// encode makes the row of a record.
-func encode(r *route.Record) (row, error) {
-	body, err := json.Marshal(r)
-	if err != nil {
+// encoder makes the rows of records. Its buffers serve one record after the
+// other: a record costs no allocation of its own. Not for concurrent use.
+type encoder struct {
+	json *json.Encoder
+	out  lines
+}
+
+func newEncoder() *encoder {
+	e := new(encoder)
+	e.json = json.NewEncoder(&e.out)
+	e.json.SetEscapeHTML(false)
+	return e
+}
+
+// row makes the row of a record.
+func (e *encoder) row(r *route.Record) (row, error) {
+	if err := e.json.Encode(r); err != nil {
 		return row{}, err
 	}
 	line := row{
 		at: r.At.UnixNano(), id: r.RequestID, app: r.App, model: fleet.CanonicalModel(r.RequestedModel),
-		node: r.Node, outcome: string(r.Outcome), body: string(body),
+		node: r.Node, outcome: string(r.Outcome), body: e.out.last,
 	}
 	if id, ok := fleet.ParseDeploymentID(r.Chosen); ok {
 		line.served, line.nodeID = fleet.CanonicalModel(id.Model), id.Node
@@ -33,44 +43,20 @@ func encode(r *route.Record) (row, error) {
 	return line, nil
 }
 
-// insert holds the two prepared statements that write a record.
-type insert struct{ body, decision *sql.Stmt }
-
-func prepareInsert(ctx context.Context, db *sql.DB) (*insert, error) {
-	body, err := db.PrepareContext(ctx, `INSERT INTO bodies (record) VALUES (?)`)
-	if err != nil {
-		return nil, err
-	}
-	// A request id that comes again replaces its record.
-	decision, err := db.PrepareContext(ctx, `INSERT OR REPLACE INTO decisions
-		(at, id, app, model, served, node, node_id, outcome, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?, last_insert_rowid())`)
-	if err != nil {
-		return nil, errors.Join(err, body.Close())
-	}
-	return &insert{body, decision}, nil
+// lines keeps what is written to it, many short lines to one piece of memory,
+// which goes when the last of its lines does.
+type lines struct {
+	free []byte // rest of the piece in use
+	last []byte // what was written last
 }
 
-func (i *insert) close() {
-	_ = i.body.Close()
-	_ = i.decision.Close()
-}
-
-// rows writes a batch in one transaction: all of it or nothing.
-func (i *insert) rows(ctx context.Context, db *sql.DB, batch []row) error {
-	tx, err := db.BeginTx(ctx, nil)
-	if err != nil {
-		return err
+// Write copies p; a json.Encoder calls it once a value.
+func (l *lines) Write(p []byte) (int, error) {
+	const piece = 64 << 10
+	if len(l.free) < len(p) {
+		l.free = make([]byte, max(piece, len(p)))
 	}
-	defer func() { _ = tx.Rollback() }()
-	body, decision := tx.StmtContext(ctx, i.body), tx.StmtContext(ctx, i.decision)
-	for j := range batch {
-		r := &batch[j]
-		if _, err := body.ExecContext(ctx, r.body); err != nil {
-			return err
-		}
-		if _, err := decision.ExecContext(ctx, r.at, r.id, r.app, r.model, r.served, r.node, r.nodeID, r.outcome); err != nil {
-			return err
-		}
-	}
-	return tx.Commit()
+	n := copy(l.free, p)
+	l.last, l.free = l.free[:n:n], l.free[n:]
+	return n, nil
 }

@@ -3,7 +3,8 @@
 // run time.
 //
 // Serving never waits for it. Record puts a pointer into a bounded queue and
-// returns; Run, the one writer of records, encodes and writes them in batches.
+// returns; Run, the one writer of records, encodes and writes them in batches,
+// each batch as compressed blocks of records and a narrow row for each.
 // A full disk, a read-only folder or a damaged file costs records, which are
 // counted and explained by Health, never requests; the store recovers by
 // itself when the disk does. Small state (the ledger) is written by the caller
@@ -48,8 +49,8 @@ type Options struct {
 
 // Limits of the way from Record to the file.
 const (
-	queueSize  = 4096                   // records between Record and Run: 4 s at 1,000 requests/s
-	batchSize  = 256                    // most records in one transaction
+	queueSize  = 4096                   // records between Record and Run: 1 s at 4,000 requests/s
+	batchSize  = 1024                   // most records in one transaction
 	batchWait  = 100 * time.Millisecond // longest a record waits for its batch to fill
 	backlogMax = 16 << 20               // bytes of encoded records kept while the file refuses them
 	retryFirst = time.Second            // wait before a failed write is tried again, doubling
@@ -60,7 +61,7 @@ const (
 //
 // Owners: the way to the file belongs to write.mu. The queue's receiving end
 // and the backlog belong to whoever holds ran: Run, and Close once Run has
-// returned. ring and health have locks of their own, never held while another
+// returned, and so does the encoder. ring and health have locks of their own, never held while another
 // is taken.
 type Store struct {
 	path   string
@@ -69,6 +70,7 @@ type Store struct {
 	limits atomic.Pointer[limits]
 
 	queue  chan *route.Record
+	full   chan struct{}   // a batch lies in the queue; one in the buffer is enough
 	flush  chan chan error // Flush asks Run; unbuffered, so that nobody is left waiting in it
 	nudge  chan struct{}   // a write failed elsewhere: Run tries again; one in the buffer is enough
 	closed atomic.Bool
@@ -76,6 +78,7 @@ type Store struct {
 	suspect atomic.Bool
 
 	ran     sync.Mutex
+	encoder *encoder
 	backlog backlog
 
 	write writer
@@ -113,8 +116,11 @@ func Open(path string, o Options) (*Store, error) {
 		log:   o.Log,
 		now:   o.Now,
 		queue: make(chan *route.Record, queueSize),
+		full:  make(chan struct{}, 1),
 		flush: make(chan chan error),
 		nudge: make(chan struct{}, 1),
+
+		encoder: newEncoder(),
 	}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)

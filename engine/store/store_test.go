@@ -2,9 +2,11 @@ package store
 
 import (
 	"context"
+	"encoding/hex"
 	"fmt"
 	"io"
 	"log/slog"
+	"math/rand/v2"
 	"path/filepath"
 	"testing"
 	"time"
@@ -48,6 +50,16 @@ func record(n int) *route.Record {
 		Usage:   &route.RecordUsage{Input: &input, Output: &output},
 		Outcome: fleet.OutcomeOK, Status: 200, OverheadMs: 0.4,
 	}
+}
+
+// long makes the n-th record of a test one of some 2 KB that do not compress.
+func long(n int) *route.Record {
+	noise := rand.NewChaCha8([32]byte{byte(n), byte(n >> 8)})
+	text := make([]byte, 1024)
+	_, _ = noise.Read(text)
+	r := record(n)
+	r.Notes = []string{hex.EncodeToString(text)}
+	return r
 }
 
 // open opens a store in the test's own folder and closes it with the test,
@@ -123,10 +135,10 @@ func integrity(t testing.TB, path string) {
 		t.Errorf("integrity_check: %s, %v", finding, err)
 	}
 	var orphans int
-	err = db.QueryRow(`SELECT (SELECT count(*) FROM bodies WHERE seq NOT IN (SELECT body FROM decisions)) +
-		(SELECT count(*) FROM decisions WHERE body NOT IN (SELECT seq FROM bodies))`).Scan(&orphans)
+	err = db.QueryRow(`SELECT (SELECT count(*) FROM blocks WHERE seq NOT IN (SELECT block FROM decisions)) +
+		(SELECT count(*) FROM decisions WHERE block NOT IN (SELECT seq FROM blocks))`).Scan(&orphans)
 	if err != nil || orphans != 0 {
-		t.Errorf("%d decisions and bodies do not belong together, %v", orphans, err)
+		t.Errorf("%d decisions and blocks do not belong together, %v", orphans, err)
 	}
 }
 

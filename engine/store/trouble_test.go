@@ -290,7 +290,7 @@ func TestADamagedFileIsMovedAsideAndSaidSo(t *testing.T) {
 			path := dbPath(t)
 			s := open(t, path, Options{Now: atEpoch})
 			for n := range 500 {
-				s.Record(record(n))
+				s.Record(long(n))
 			}
 			if err := s.Close(); err != nil {
 				t.Fatal(err)
@@ -334,7 +334,7 @@ func TestTheLedgerIsCarriedOverFromADamagedFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	for n := range 500 {
-		s.Record(record(n))
+		s.Record(long(n))
 	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
@@ -343,7 +343,7 @@ func TestTheLedgerIsCarriedOverFromADamagedFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for at := 40 * 4096; at < 60*4096; at++ { // deep in the decisions
+	for at := 40 * 4096; at < 60*4096; at++ { // deep in the records
 		b[at] = 0xA5
 	}
 	if err := os.WriteFile(path, b, 0o600); err != nil {
@@ -369,7 +369,7 @@ func TestDamageMetWhileRunningIsHandledByTheNextWrite(t *testing.T) {
 		t.Fatal(err)
 	}
 	for n := range 1000 {
-		s.Record(record(n))
+		s.Record(long(n))
 	}
 	flush(t, s)
 	if _, err := s.write.db.Exec(`PRAGMA wal_checkpoint(TRUNCATE); PRAGMA shrink_memory`); err != nil {
