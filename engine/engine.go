@@ -316,15 +316,18 @@ func (e *Engine) Moved() (wanted int, moved bool) {
 }
 
 // Run serves until ctx ends, then stops in order: no new requests, running
-// ones get ten seconds, the records are written, the evidence is kept.
+// ones get ten seconds to end and then an error, the records are written, the
+// evidence is kept.
 func (e *Engine) Run(ctx context.Context) error {
 	defer e.close()
 	work, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
+	traffic, cut := context.WithCancel(work)
+	defer cut()
 	var group errgroup.Group
 	group.Go(func() error { return e.store.Run(work) })
-	group.Go(func() error { return e.queue.Run(work) })
-	group.Go(func() error { return e.agent.Run(work) })
+	group.Go(func() error { return e.queue.Run(traffic) })
+	group.Go(func() error { return e.agent.Run(traffic) })
 	group.Go(func() error { return e.tick(work) })
 	servers, failed := e.serve(&group)
 	state := State{Address: e.address, Admin: e.adminAddress(), Token: e.token, PID: os.Getpid(), Version: e.opts.Version, Started: e.started}
@@ -340,7 +343,15 @@ func (e *Engine) Run(ctx context.Context) error {
 	case err = <-failed:
 	}
 	e.keepSnapshot() // as it served, not as it leaves
-	e.stopServing(servers)
+	e.agent.Drain()
+	if !finish(servers, stopPatience) {
+		cut() // who still waits is told so, and what still runs ends with an error
+		if !finish(servers, cutPatience) {
+			for _, s := range servers {
+				_ = s.Close()
+			}
+		}
+	}
 	e.keepEvidence()
 	stop()
 	return errors.Join(err, group.Wait())
@@ -365,23 +376,22 @@ func (e *Engine) serve(group *errgroup.Group) (servers []*http.Server, failed ch
 	return servers, failed
 }
 
-// stopPatience is how long running requests may go on after a stop.
-const stopPatience = 10 * time.Second
+// How long running requests may go on after a stop, and then their clients
+// may take to read the error.
+const (
+	stopPatience = 10 * time.Second
+	cutPatience  = 2 * time.Second
+)
 
-func (e *Engine) stopServing(servers []*http.Server) {
-	e.agent.Drain()
-	ctx, cancel := context.WithTimeout(context.Background(), stopPatience)
+// finish accepts nothing more and reports whether all requests ended in time.
+func finish(servers []*http.Server, patience time.Duration) bool {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	var group errgroup.Group
 	for _, s := range servers {
-		group.Go(func() error {
-			if err := s.Shutdown(ctx); err != nil {
-				return s.Close()
-			}
-			return nil
-		})
+		group.Go(func() error { return s.Shutdown(ctx) })
 	}
-	_ = group.Wait()
+	return group.Wait() == nil
 }
 
 // tick judges liveness once a second and keeps the evidence once a minute.

@@ -25,6 +25,10 @@ const (
 	exitDegraded = 5
 )
 
+const description = `One private model server out of the machines you have. Apps point at http://localhost:11435.
+
+Exit codes: 0 done, 1 failed, 2 wrong use, 3 no engine running, 4 refused, 5 done but degraded.`
+
 type cli struct {
 	DataDir string `help:"Folder of the engine's state." env:"FLEET_DATA_DIR" type:"path" placeholder:"DIR"`
 	JSON    bool   `help:"Print JSON for programs."`
@@ -50,18 +54,17 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	env := &environ{in: stdin, out: stdout, err: stderr, cli: &c}
 	exited := -1
 	parser, err := kong.New(&c, kong.Name("bellwether"),
-		kong.Description("One private model server out of the machines you have. Apps point at http://localhost:11435."),
+		kong.Description(description),
 		kong.Writers(stdout, stderr), kong.UsageOnError(), kong.Bind(env), kong.Exit(func(code int) { exited = code; panic(exit{}) }))
 	if err != nil {
 		fmt.Fprintln(stderr, "bellwether:", err)
 		return exitFailed
 	}
-	kongcompletion.Register(parser)
 	if len(args) == 0 {
 		args = []string{"--help"}
 	}
 	return func() (code int) {
-		defer func() { // kong ends --help by Exit
+		defer func() { // --help and a shell's question for completions end by Exit
 			switch r := recover(); r.(type) {
 			case nil:
 			case exit:
@@ -70,6 +73,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 				panic(r)
 			}
 		}()
+		kongcompletion.Register(parser)
 		ctx, err := parser.Parse(args)
 		if err != nil {
 			fmt.Fprintln(stderr, "bellwether:", err)

@@ -176,14 +176,14 @@ func (a *api) decision(w http.ResponseWriter, r *http.Request) {
 		a.storeTrouble(w, err)
 		return
 	}
-	if rec == nil {
-		refuse(w, http.StatusNotFound, "no_such_decision", "No decision with this id is kept.", "bellwether decisions lists them.")
-		return
-	}
 	answer(w, http.StatusOK, rec)
 }
 
 func (a *api) storeTrouble(w http.ResponseWriter, err error) {
+	if errors.Is(err, store.ErrNotFound) {
+		refuse(w, http.StatusNotFound, "no_such_decision", "No decision with this id is kept.", "bellwether decisions lists them.")
+		return
+	}
 	a.Log.Warn("decisions could not be read", "err", err)
 	refuse(w, http.StatusServiceUnavailable, "store", "The records cannot be read now.", "See bellwether doctor.")
 }

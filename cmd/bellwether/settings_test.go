@@ -1,0 +1,59 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"bellwether/engine/admin"
+)
+
+func TestConfigShowsValueSourceDefaultAndUnit(t *testing.T) {
+	t.Parallel()
+	h := newHome(t, "routing: {max_retries: 1}", nil)
+	h.env = append(h.env, "FLEET_PIN_TTL=600")
+	all := map[string]admin.Setting{}
+	for _, s := range decode[[]struct {
+		Key, Source, Unit string
+		Value, Default    any
+	}](t, h.run(t, "config", "show", "--json", "--set", "heartbeat.late=20").ends(t, exitDone).out) {
+		all[s.Key] = admin.Setting{Key: s.Key, Source: s.Source, Unit: s.Unit}
+	}
+	for key, source := range map[string]string{"listen": "default", "node.name": "file", "routing.max_retries": "file", "routing.pins.ttl": "FLEET_PIN_TTL", "heartbeat.late": "flag"} {
+		if got := all[key].Source; !strings.Contains(strings.ToLower(got), strings.ToLower(source)) {
+			t.Errorf("%s comes from %q, want %q", key, got, source)
+		}
+	}
+	if all["routing.pins.ttl"].Unit != "s" {
+		t.Errorf("routing.pins.ttl is in %q", all["routing.pins.ttl"].Unit)
+	}
+	h.run(t, "config", "show", "--changed").ends(t, exitDone).says(t, "routing.max_retries", "600").lacks(t, "log_level")
+	h.run(t, "config", "check").ends(t, exitDone).says(t, "The settings are right")
+	h.run(t, "config", "path").ends(t, exitDone).says(t, filepath.Join(h.dir, "config.yaml"))
+}
+
+func TestWrongSettingsNameFileLineKeyValueAndWhatIsAllowed(t *testing.T) {
+	t.Parallel()
+	h := newHome(t, "", nil)
+	for _, c := range []struct {
+		text string
+		want []string
+	}{
+		{"listen: localhost:11435\nunknown_memory_policy: maybe\n", []string{"config.yaml", "2", "unknown_memory_policy", "maybe", "allow", "reject"}},
+		{"routing:\n  max_retries: many\n", []string{"config.yaml", "2", "routing.max_retries", "many"}},
+		{"routing:\n  max_retrys: 1\n", []string{"config.yaml", "2", "max_retrys", "max_retries"}},
+		{"listen: [\n", []string{"config.yaml"}},
+	} {
+		h.settings(t, c.text)
+		for _, command := range [][]string{{"config", "check"}, {"serve"}} {
+			h.run(t, command...).ends(t, exitUsage).says(t, c.want...)
+		}
+	}
+	h.settings(t, "")
+	h.run(t, "serve", "--set", "node.router=boss").ends(t, exitUsage).says(t, "node.router", "boss", "auto", "prefer", "never")
+	h.run(t, "serve", "--config", filepath.Join(h.dir, "nowhere.yaml")).ends(t, exitUsage).says(t, "nowhere.yaml")
+	if _, err := os.Stat(filepath.Join(h.dir, "engine.json")); err == nil {
+		t.Error("an engine came up in spite of wrong settings")
+	}
+}
