@@ -2,8 +2,6 @@ package gateway
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"net/http"
 	"strconv"
@@ -23,7 +21,7 @@ type exchange struct {
 	r     *http.Request
 	who   caller
 	proto dialect.Protocol
-	id    string // 128 random bits, hex
+	id    string // newID
 	start time.Time
 
 	req    *dialect.Request
@@ -47,7 +45,8 @@ type exchange struct {
 
 // infer serves one inference endpoint.
 func (g *Gateway) infer(w http.ResponseWriter, r *http.Request, proto dialect.Protocol, who caller) {
-	x := &exchange{g: g, w: w, r: r, who: who, proto: proto, id: newID(), start: time.Now()}
+	now := time.Now()
+	x := &exchange{g: g, w: w, r: r, who: who, proto: proto, id: newID(now), start: now}
 	w.Header().Set("X-Fleet-Request-Id", x.id)
 	switch proto {
 	case dialect.Anthropic, dialect.AnthropicCount:
@@ -67,12 +66,6 @@ func (g *Gateway) infer(w http.ResponseWriter, r *http.Request, proto dialect.Pr
 	default:
 		x.run(r.Context())
 	}
-}
-
-func newID() string {
-	var b [16]byte
-	_, _ = rand.Read(b[:])
-	return hex.EncodeToString(b[:])
 }
 
 // read takes the body in and turns it into a query. Nothing is kept of a
