@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"time"
 
 	"bellwether/engine/agent"
 	"bellwether/engine/fleet"
@@ -82,10 +83,19 @@ func (c *Config) AgentSettings() agent.Settings {
 	return agent.Settings{
 		Runtimes: c.Targets(), Pools: pools,
 		RejectUnknown: c.UnknownMemoryPolicy == "reject", AssumedTTL: c.AssumedResidencyTTL,
-		UncertainHold: c.Routing.UncertainHold, MaxSlots: c.Routing.MaxSlots,
-		OnPause: agent.OnPause(c.OnPause), CancelGrace: c.CancelGrace,
+		UncertainHold: orNone(c.Routing.UncertainHold), MaxSlots: c.Routing.MaxSlots,
+		OnPause: agent.OnPause(c.OnPause), CancelGrace: orNone(c.CancelGrace),
 		Battery: c.Battery, OwnRequests: own, Meetings: c.Meetings.Enabled, Learning: c.Capacity.Learning,
 	}
+}
+
+// orNone turns a setting of 0 into the agent's word for none: its own 0 stands
+// for the default.
+func orNone(d time.Duration) time.Duration {
+	if d == 0 {
+		return -1
+	}
+	return d
 }
 
 func bytesOf(gb float64) int64 { return int64(gb * (1 << 30)) }

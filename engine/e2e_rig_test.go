@@ -72,6 +72,7 @@ type rig struct {
 type spec struct {
 	fakes  map[string]runtimetest.FakeConfig
 	config string        // further settings
+	more   string        // further members of each runtime's entry
 	listen string        // "" = 127.0.0.1:0
 	before func(*Engine) // after New, before Run
 }
@@ -91,7 +92,7 @@ func (s spec) start(dir string) (r *rig, err error) {
 			return nil, err
 		}
 		r.fakes[name] = f
-		fmt.Fprintf(text, "  - {name: %s, kind: %s, url: %q}\n", name, or(c.Kind, runtimetest.Ollama), f.URL())
+		fmt.Fprintf(text, "  - {name: %s, kind: %s, url: %q%s}\n", name, or(c.Kind, runtimetest.Ollama), f.URL(), s.more)
 	}
 	file := filepath.Join(dir, "config.yaml")
 	if err := os.WriteFile(file, []byte(text.String()), 0o600); err != nil {
@@ -185,6 +186,48 @@ func (r *rig) idle(t testing.TB) {
 		return running == 0 && s.Tickets == 0 && s.Grants == 0 && len(s.Held) == 0
 	}) {
 		t.Fatalf("the queues never emptied: %+v", s)
+	}
+}
+
+// revive starts a killed runtime again and waits until the engine knows it.
+func (r *rig) revive(t testing.TB, name string) {
+	t.Helper()
+	if err := r.fakes[name].Start(); err != nil {
+		t.Fatal(err)
+	}
+	r.await(t, name+" to be up again", func() bool {
+		if err := r.agent.Refresh(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		for _, n := range r.registry.Snapshot().Nodes {
+			if rt := n.Runtime(name); rt != nil && rt.Up {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// holding waits until a runtime is silent on a request, and returns its name.
+func (r *rig) holding(t testing.TB) (name string) {
+	t.Helper()
+	r.await(t, "a runtime to hold a request", func() bool {
+		for n, f := range r.fakes {
+			for _, q := range f.Requests() {
+				if q.Held && !q.Done {
+					name = n
+				}
+			}
+		}
+		return name != ""
+	})
+	return name
+}
+
+// inject adds faults to every runtime.
+func (r *rig) inject(faults ...runtimetest.Fault) {
+	for _, f := range r.fakes {
+		f.Inject(faults...)
 	}
 }
 
@@ -573,15 +616,18 @@ func (r *rig) decisionOf(t testing.TB, id string) *route.Record {
 	return rec
 }
 
-// latest returns the newest record.
+// latest returns the newest record, an empty one when there is none.
 func (r *rig) latest(t testing.TB) *route.Record {
 	t.Helper()
 	if err := r.store.Flush(context.Background()); err != nil {
 		t.Fatal(err)
 	}
 	list, err := r.store.Decisions(context.Background(), store.Filter{Limit: 1})
-	if err != nil || len(list) == 0 {
-		t.Fatalf("no record: %v", err)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(list) == 0 {
+		return &route.Record{}
 	}
 	return list[0]
 }
@@ -590,6 +636,9 @@ func (r *rig) latest(t testing.TB) *route.Record {
 func served(f *runtimetest.Fake) []runtimetest.Request {
 	var out []runtimetest.Request
 	for _, q := range f.Requests() {
+		if !strings.Contains(string(q.Body), `"prompt"`) && q.Path == "/api/generate" {
+			continue // a load
+		}
 		for _, path := range []string{"/api/chat", "/api/generate", "/api/embed", "/v1/", "/completion"} {
 			if q.Method == http.MethodPost && strings.HasPrefix(q.Path, path) {
 				out = append(out, q)

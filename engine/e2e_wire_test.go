@@ -29,6 +29,7 @@ var scripts = []runtimetest.Answer{
 
 // both is one engine in front of an Ollama and a llama-server.
 var both = share(spec{
+	more:   ", parallel: 4",
 	config: quick,
 	fakes: map[string]runtimetest.FakeConfig{
 		"ollama": {Kind: runtimetest.Ollama, Parallel: 4, MaxLoaded: 8, GPU: 1, KeepAlive: -1, Models: []runtimetest.FakeModel{

@@ -327,10 +327,12 @@ func anthropicFinish(f string) string {
 
 var ollamaChatWire = wire{
 	name: "ollama chat", path: "/api/chat",
-	ask:    chatWire.ask,
-	tools:  chatWire.tools,
-	whole:  func(a tree) said { return ollamaSaid([]tree{a}, "message.content", "message.thinking") },
-	stream: func(t testing.TB, list []record) said { return ollamaStream(t, list, "message.content", "message.thinking") },
+	ask:   chatWire.ask,
+	tools: chatWire.tools,
+	whole: func(a tree) said { return ollamaSaid([]tree{a}, "message.content", "message.thinking") },
+	stream: func(t testing.TB, list []record) said {
+		return ollamaStream(t, list, "message.content", "message.thinking")
+	},
 }
 
 var ollamaGenerateWire = wire{

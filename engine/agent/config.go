@@ -68,14 +68,14 @@ type Settings struct {
 	// AssumedTTL ends assumed residency of runtimes that cannot report it; 0 = never.
 	AssumedTTL time.Duration
 	// UncertainHold is how long a call that may still run keeps its memory and
-	// slot; default 120 s.
+	// slot; 0 = the default of 120 s, negative = not at all.
 	UncertainHold time.Duration
 	// MaxSlots caps parallel requests of a deployment whose runtime declares
 	// none; default 8.
 	MaxSlots int
 
 	OnPause     OnPause       // what a pause does to running requests; default finish
-	CancelGrace time.Duration // OnPause cancel: time to finish; default 20 s
+	CancelGrace time.Duration // OnPause cancel: time to finish; 0 = the default of 20 s, negative = none
 
 	// Battery (serve, own, none) and OwnRequests (serve, "") ride in the
 	// heartbeat for the router and are checked again here.
@@ -122,20 +122,25 @@ const (
 )
 
 func (s Settings) withDefaults() Settings {
-	if s.UncertainHold <= 0 {
-		s.UncertainHold = DefaultUncertainHold
-	}
+	s.UncertainHold = orDefault(s.UncertainHold, DefaultUncertainHold)
 	if s.MaxSlots <= 0 {
 		s.MaxSlots = DefaultMaxSlots
 	}
 	if s.OnPause == "" {
 		s.OnPause = PauseFinish
 	}
-	if s.CancelGrace <= 0 {
-		s.CancelGrace = DefaultCancelGrace
-	}
+	s.CancelGrace = orDefault(s.CancelGrace, DefaultCancelGrace)
 	if s.Battery == "" {
 		s.Battery = "own"
 	}
 	return s
+}
+
+// orDefault reads a duration whose zero value means the default and whose
+// negative ones mean none.
+func orDefault(d, fallback time.Duration) time.Duration {
+	if d == 0 {
+		return fallback
+	}
+	return max(d, 0)
 }

@@ -165,7 +165,7 @@ func (m *ended) on(s *state) {
 	s.admitted--
 	now := s.now()
 	var hold time.Duration
-	if m.uncertain {
+	if m.uncertain && s.set.UncertainHold > 0 {
 		hold = s.set.UncertainHold
 		s.ledger.Hold(le.key, hold, now)
 		l.holds = append(l.holds, now.Add(hold))

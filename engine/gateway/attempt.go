@@ -148,7 +148,7 @@ func (x *exchange) note(c *dialect.Chunk) {
 // brokenEnd names an end that came without the runtime's end marker.
 func brokenEnd(err error) error {
 	if errors.Is(err, io.EOF) {
-		return &fleet.Failure{Class: fleet.FailMidStream, Code: "truncated", Message: "the runtime ended its answer without an end marker"}
+		return &fleet.Failure{Class: fleet.FailMidStream, Code: codeCut, Message: "the runtime ended its answer without an end marker"}
 	}
 	return err
 }
@@ -182,7 +182,7 @@ func (x *exchange) failureProblem(f *fleet.Failure) *dialect.Problem {
 		p.Message = "The queue of " + where + " is full."
 		p.Remedy = "Try again in a moment, or give the runtime more parallel slots."
 		return p
-	case f.Code == "model_not_found": // deleted behind our back
+	case f.Code == codeMissing:
 		p.Status, p.Code, p.Param, p.Retry, p.RetryAfter = http.StatusNotFound, f.Code, "model", &no, 0
 		p.Message = where + " is no longer there."
 		p.Remedy = "GET /v1/models lists the names."
@@ -269,7 +269,11 @@ func (x *exchange) close(o fleet.Outcome, f *fleet.Failure) {
 
 func (x *exchange) closeWith(o fleet.Outcome, p *dialect.Problem) {
 	a := &x.attempt
-	rec := route.ToRecord(x.decision, &x.query)
+	decision := x.decision
+	if decision == nil { // the client left before there was one
+		decision = new(route.Decision)
+	}
+	rec := route.ToRecord(decision, &x.query)
 	rec.Protocol = string(x.proto)
 	if x.grant != nil {
 		rec.Node = x.nodeName(x.grant.Deployment.Node)
@@ -277,6 +281,9 @@ func (x *exchange) closeWith(o fleet.Outcome, p *dialect.Problem) {
 	rec.Edits = append(append([]string{}, x.req.Dropped...), x.edits...)
 	rec.Notes = append(rec.Notes, x.notes...)
 	rec.Failover, rec.Retries, rec.MayHaveRun = x.steps, len(x.steps), x.mayRun
+	if x.granted != nil { // a refusal after an attempt does not know why no other place was tried
+		rec.FailoverAllowed, rec.FailoverNote = x.granted.FailoverAllowed, x.granted.FailoverNote
+	}
 	rec.Outcome, rec.Status = o, http.StatusOK
 	if p != nil {
 		rec.Problem = p.Text()

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -31,6 +32,7 @@ type exchange struct {
 
 	ident    dialect.Identity
 	decision *route.Decision
+	granted  *route.Decision // the one behind the last attempt
 	grant    *fleet.Grant
 	served   fleet.Deployment // as of the grant
 	queued   time.Duration
@@ -138,7 +140,7 @@ func (x *exchange) run(ctx context.Context) {
 				x.refused(a)
 				return
 			}
-			x.grant = a.Grant
+			x.grant, x.granted = a.Grant, a.Decision
 			if x.serve(ctx, a.Grant) {
 				return
 			}
@@ -195,12 +197,19 @@ func (x *exchange) serve(ctx context.Context, g *fleet.Grant) (done bool) {
 // request itself is at fault.
 func retryable(f *fleet.Failure) bool { return !f.Caller && f.Class != fleet.FailCancelled }
 
+// Codes of failures, as the adapters give them, that decide how a request ended.
+const (
+	codeCut       = "cut"             // the answer ended before its end marker
+	codeMalformed = "malformed_frame" // a frame that is no part of a completion
+	codeMissing   = "model_not_found" // deleted behind our back
+)
+
 // outcomeOf names how an attempt that failed for good ended.
 func outcomeOf(f *fleet.Failure, content bool) fleet.Outcome {
 	switch {
-	case content && f.Class == fleet.FailInvalid:
+	case content && (f.Class == fleet.FailInvalid || f.Code == codeMalformed):
 		return fleet.OutcomeStreamInvalidAfterCommit
-	case content && f.Class == fleet.FailMidStream && f.Code == "truncated":
+	case content && f.Class == fleet.FailMidStream && f.Code == codeCut:
 		return fleet.OutcomeTruncated
 	case f.Caller:
 		return fleet.OutcomeRefused
@@ -220,6 +229,8 @@ func (x *exchange) refused(a queue.Answer) {
 		outcome = fleet.OutcomeFailed
 	case a.HeldOut:
 		outcome = fleet.OutcomeHeldOut
+	case a.Decision.RefuseCode == route.RefuseAppLimit:
+		p.RetryAfter = cmp.Or(x.g.Policy().RetryAfter, p.RetryAfter)
 	case a.Decision.RefuseCode == route.RefuseAskPull && x.g.AskPull != nil:
 		x.g.AskPull(x.req.Model, x.query.Needs.App)
 	}
