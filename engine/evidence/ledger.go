@@ -1,7 +1,6 @@
 package evidence
 
 import (
-	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -415,8 +414,8 @@ func (h *habitState) habits() *Habits {
 
 func quantiles(m map[string]*window, q float64) map[string]Figure {
 	out := make(map[string]Figure, len(m))
-	for _, task := range slices.Sorted(maps.Keys(m)) {
-		out[task] = m[task].quantile(q)
+	for task, w := range m {
+		out[task] = w.quantile(q)
 	}
 	return out
 }
