@@ -41,6 +41,7 @@ func NewLlamaServer(t Target) (*LlamaServer, error) {
 	if err != nil {
 		return nil, err
 	}
+	r.onceOnly = true
 	return &LlamaServer{target: t, remote: r, models: map[string]llamaFacts{}}, nil
 }
 

@@ -46,6 +46,9 @@ type remote struct {
 	prefix string // path before every path
 	auth   string // value of Authorization, "" = none
 	dialer net.Dialer
+	// onceOnly: the server closes a connection after an answer in chunks, though
+	// it says that it keeps it. The next request on it would be lost.
+	onceOnly bool
 
 	mu     sync.Mutex // guards idle, closed
 	idle   []*wire    // newest last
@@ -152,6 +155,9 @@ func (r *remote) roundTrip(w *wire, q request) (x *exchange, sent bool, err erro
 		return nil, werr == nil, err
 	}
 	if werr != nil {
+		resp.Close = true
+	}
+	if r.onceOnly && len(resp.TransferEncoding) > 0 {
 		resp.Close = true
 	}
 	w.keep = keepAlive(resp.Header)

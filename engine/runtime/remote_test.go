@@ -217,6 +217,31 @@ func TestAPostThatMayHaveRunIsNotSentTwice(t *testing.T) {
 	}
 }
 
+// llama-server promises to keep the connection of a stream and closes it at
+// the stream's end: a request sent on it is lost, and may not be sent again.
+func TestAConnectionLlamaServerStreamedOnIsNotUsedAgain(t *testing.T) {
+	var lost atomic.Int32
+	url := rawServer(t, func(c net.Conn, br *bufio.Reader) {
+		fmt.Fprint(c, "HTTP/1.1 200 OK\r\nKeep-Alive: timeout=5, max=100\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n")
+		if _, err := http.ReadRequest(br); err == nil { // as if the close had crossed it on its way
+			lost.Add(1)
+		}
+	})
+	l, err := NewLlamaServer(Target{Name: "llama", URL: url})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	for i := range 3 {
+		if _, err := l.remote.call(t.Context(), "POST", "/x", []byte("{}")); err != nil {
+			t.Errorf("call %d: %v", i, err)
+		}
+	}
+	if lost.Load() != 0 {
+		t.Errorf("%d requests were lost", lost.Load())
+	}
+}
+
 func TestKeepAliveTimeoutsAreHonoured(t *testing.T) {
 	for header, want := range map[string]time.Duration{
 		"": idleFor, "timeout=5, max=100": 4 * time.Second, "timeout=1": 0, "timeout=900": idleFor, "max=3, timeout=10": 9 * time.Second, "timeout=x": idleFor,

@@ -80,7 +80,8 @@ func conformFailures(t *testing.T, s Setup) {
 		}
 	})
 	t.Run("the runtime killed in mid-stream, and back", func(t *testing.T) {
-		b := s.bench(t, FakeModel{Tokens: -1})
+		b := s.bench(t, FakeModel{Tokens: 20})
+		b.fake.Inject(Fault{Break: BreakHang, After: 3, Times: 1}) // else it may have ended before it is killed
 		st, _, err := b.adapter.Do(b.Context(), b.chat("hi", true))
 		if err != nil {
 			t.Fatal(err)
@@ -273,13 +274,15 @@ func conformEndings(t *testing.T, s Setup) {
 	})
 	t.Run("a stream closed after its end leaves its connection", func(t *testing.T) {
 		b := s.bench(t, FakeModel{})
+		b.must(b.chat("hi", false))
 		b.must(b.chat("hi", true))
 		before := b.fake.serving.connections()
 		for range 20 {
 			b.must(b.chat("hi", true))
 			b.must(b.chat("hi", false))
 		}
-		if after := b.fake.serving.connections(); after > before {
+		// llama-server closes it and does not say so: then it must not be used.
+		if after := b.fake.serving.connections(); after > max(before, 1) {
 			t.Errorf("%d connections became %d", before, after)
 		}
 	})

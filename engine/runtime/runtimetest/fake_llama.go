@@ -125,9 +125,12 @@ func (f *Fake) llamaPost(w *statusWriter, r *http.Request, e *entry, body []byte
 	case isEmbeddings(r.URL.Path):
 		f.embedding(w, r, e, a, m, v, t)
 	default:
-		if f.config.Router && !a.stream { // the router passes on what its child says, in chunks
+		switch {
+		case f.config.Router: // it passes on what its child says, in chunks
 			w.Header()["Connection"] = asClosing
 			w.Header()["X-Accel-Buffering"] = asUnbuffed
+		case a.stream: // its HTTP library takes the end of a stream for a broken one
+			hangUp(r)
 		}
 		f.speak(w, r, e, a, m, v, t)
 	}

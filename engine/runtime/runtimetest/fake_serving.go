@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"sync/atomic"
 )
 
 // silent swallows net/http's complaints about connections that faults cut.
@@ -29,7 +30,18 @@ type serving struct {
 // conn is a connection that can be reset.
 type conn struct {
 	*net.TCPConn
-	s *serving
+	s      *serving
+	hangUp atomic.Bool // close it after the answer under way, unannounced
+}
+
+type connKey struct{}
+
+// hangUp has the request's connection closed after its answer, which does not
+// say so.
+func hangUp(r *http.Request) {
+	if c, ok := r.Context().Value(connKey{}).(*conn); ok {
+		c.hangUp.Store(true)
+	}
 }
 
 func (c *conn) Close() error {
@@ -75,7 +87,13 @@ func (s *serving) start(h http.Handler) error {
 	s.server = &http.Server{
 		Handler:     h,
 		BaseContext: func(net.Listener) context.Context { return ctx },
-		ErrorLog:    silent,
+		ConnContext: func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, connKey{}, c) },
+		ConnState: func(c net.Conn, state http.ConnState) {
+			if t, ok := c.(*conn); ok && state == http.StateIdle && t.hangUp.Load() {
+				_ = t.Close()
+			}
+		},
+		ErrorLog: silent,
 	}
 	s.ended = make(chan struct{})
 	go func(server *http.Server, ended chan struct{}) {
