@@ -212,7 +212,9 @@ func (a *responder) whole(contentType string, body []byte) error {
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	a.opened, a.body, a.over = true, true, true
 	_ = a.rc.SetWriteDeadline(time.Now().Add(slowReader))
-	_, a.err = a.w.Write(body)
+	if _, a.err = a.w.Write(body); a.err == nil {
+		a.err = a.rc.Flush() // before the bookkeeping, which the client need not wait for
+	}
 	return a.err
 }
 
