@@ -25,6 +25,9 @@ func (o *Ollama) Do(ctx context.Context, c Call) (dialect.Stream, []string, erro
 	}
 	s := &ollamaStream{plan: p}
 	s.x, s.lines.r = x, x
+	if !c.Request.Stream {
+		s.lines.buf = make([]byte, 1<<10) // one line, mostly short
+	}
 	return s, p.edits, nil
 }
 
