@@ -47,7 +47,7 @@ func (s *suite) liveClients(ctx context.Context) error {
 		return err
 	}
 	config := filepath.Join(dir, "config.yaml")
-	if err := os.WriteFile(config, fmt.Appendf(nil, "runtimes:\n  - {name: ollama, kind: ollama, url: %q}\n", base), 0o600); err != nil {
+	if err := os.WriteFile(config, fmt.Appendf(nil, "runtimes:\n  - {name: ollama, kind: ollama, url: %q}\nrouting: {auto_pull: \"off\"}\n", base), 0o600); err != nil {
 		return err
 	}
 	ports, err := freePorts(1)

@@ -10,16 +10,18 @@ const client = new Ollama({ host: rig.base });
 const hi = [{ role: 'user', content: 'hi' }];
 const tool = { type: 'function', function: { name: weather.name, description: weather.description, parameters: weather.schema } };
 
+const same = { num_predict: 12, temperature: 0 }; // a real model says the same only so
+
 for (const t of rig.targets) {
   describe(`ollama chat over ${t.name}`, () => {
     it('answers, and streams the same', async () => {
-      const r = await client.chat({ model: t.chat, messages: hi, options: { num_predict: 12 } });
+      const r = await client.chat({ model: t.chat, messages: hi, options: same });
       assert.equal(r.done, true);
       assert.equal(r.model, t.chat);
       assert.ok(r.message.content.length > 0);
       assert.ok(r.eval_count > 0);
       let text = '', last;
-      for await (const c of await client.chat({ model: t.chat, messages: hi, stream: true, options: { num_predict: 12 } })) {
+      for await (const c of await client.chat({ model: t.chat, messages: hi, stream: true, options: same })) {
         text += c.message.content;
         last = c;
       }
@@ -50,10 +52,10 @@ for (const t of rig.targets) {
     }
 
     it('generates from a prompt, whole and streamed', async () => {
-      const r = await client.generate({ model: t.chat, prompt: 'hi', options: { num_predict: 12 } });
+      const r = await client.generate({ model: t.chat, prompt: 'hi', options: same });
       assert.ok(r.response.length > 0);
       let text = '';
-      for await (const c of await client.generate({ model: t.chat, prompt: 'hi', stream: true, options: { num_predict: 12 } })) text += c.response;
+      for await (const c of await client.generate({ model: t.chat, prompt: 'hi', stream: true, options: same })) text += c.response;
       assert.equal(text, r.response);
     });
   });
