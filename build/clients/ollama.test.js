@@ -76,7 +76,9 @@ if (t.embed) {
     const one = await client.embed({ model: t.embed, input: 'one' });
     const two = await client.embed({ model: t.embed, input: ['one', 'two'] });
     assert.equal(two.embeddings.length, 2);
-    assert.deepEqual(two.embeddings[0], one.embeddings[0]);
+    // A real model's numbers depend a little on what else is in the batch.
+    two.embeddings[0].forEach((v, i) => assert.ok(Math.abs(v - one.embeddings[0][i]) < 1e-5));
+    assert.equal(two.embeddings[0].length, one.embeddings[0].length);
   });
 }
 

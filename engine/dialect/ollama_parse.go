@@ -99,8 +99,10 @@ func parseOllamaEmbed(r *Request) *fault {
 		}
 	}
 	r.Stream = false
-	in := r.Embed.Inputs
-	r.LoadOnly = len(in) == 0 || r.Protocol == OllamaEmbeddings && len(in) == 1 && in[0].Empty()
+	if in := r.Embed.Inputs; r.Embed.Single && in[0].Empty() {
+		r.Embed.Inputs = nil // Ollama makes no vector of it, as it does of one in a list
+	}
+	r.LoadOnly = len(r.Embed.Inputs) == 0
 	return nil
 }
 

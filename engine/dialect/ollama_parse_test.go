@@ -63,7 +63,8 @@ func TestLoadAndUnload(t *testing.T) {
 		{OllamaGenerate, `{"model":"m","prompt":"hi","keep_alive":0}`, false, false},
 		{OllamaEmbed, `{"model":"m","input":[]}`, true, false},
 		{OllamaEmbeddings, `{"model":"m","prompt":""}`, true, false},
-		{OllamaEmbed, `{"model":"m","input":""}`, false, false},
+		{OllamaEmbed, `{"model":"m","input":""}`, true, false},
+		{OllamaEmbed, `{"model":"m","input":[""]}`, false, false},
 	} {
 		r := parsed(t, c.p, c.body)
 		if r.LoadOnly != c.load || r.Unloads() != c.unload || c.load && r.Stream {

@@ -90,7 +90,7 @@ func (x *exchange) gather(run Running) error {
 		}
 	}
 	reply := col.Reply()
-	if x.req.Embed != nil {
+	if x.req.Embed != nil && !x.req.LoadOnly {
 		if f := checkVectors(x.req.Embed, reply.Vectors); f != nil {
 			return f
 		}

@@ -2,20 +2,23 @@ package runtime
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"bellwether/engine/dialect"
+	"bellwether/engine/fleet"
 )
 
 // Do sends a request to llama-server. No byte comes until a slot is free and
 // the prompt is read.
 func (l *LlamaServer) Do(ctx context.Context, c Call) (dialect.Stream, []string, error) {
 	if c.Request.LoadOnly {
-		return nil, nil, unsupported("a load-only request goes through Load")
+		return l.loadOnly(ctx, c.Model)
 	}
 	p, err := planLlama(&c, l.strictSystem(c.Deployment.ID.Model))
 	if err != nil {
@@ -37,6 +40,37 @@ func (l *LlamaServer) Do(ctx context.Context, c Call) (dialect.Stream, []string,
 	s.x, s.events.lines.r = x, x
 	return s, p.edits, nil
 }
+
+// loadOnly answers an Ollama client's request without any text: the model is
+// brought in, and that is all.
+func (l *LlamaServer) loadOnly(ctx context.Context, model string) (dialect.Stream, []string, error) {
+	err := l.Load(ctx, model, LoadOptions{})
+	var f *fleet.Failure
+	switch {
+	case err == nil:
+		return &loadedStream{}, nil, nil
+	case errors.As(err, &f):
+		return nil, nil, f
+	}
+	return nil, nil, &fleet.Failure{Class: fleet.FailLoad, Message: err.Error()}
+}
+
+// loadedStream says that the model is there.
+type loadedStream struct{ said atomic.Bool }
+
+// Next returns the one, final chunk.
+func (s *loadedStream) Next() (*dialect.Chunk, error) {
+	if s.said.Swap(true) {
+		return nil, io.EOF
+	}
+	return &dialect.Chunk{Final: true, Finish: dialect.FinishLoad}, nil
+}
+
+// Buffered is false: there is one frame.
+func (s *loadedStream) Buffered() bool { return false }
+
+// Close has nothing to end.
+func (s *loadedStream) Close() {}
 
 // openAIReader turns OpenAI-shaped objects into chunks: stream chunks, whole
 // answers, and llama.cpp's own completion form (/infill).

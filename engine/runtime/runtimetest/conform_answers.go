@@ -127,6 +127,19 @@ func conformAnswers(t *testing.T, s Setup) {
 		}
 	})
 	t.Run("embeddings: counted, ordered, of unit length", func(t *testing.T) { conformEmbeddings(t, s) })
+	t.Run("a request without any text loads the model", func(t *testing.T) {
+		for p, body := range map[dialect.Protocol]string{
+			dialect.OllamaGenerate: `{"model":"MODEL"}`, dialect.OllamaChat: `{"model":"MODEL","messages":[]}`,
+		} {
+			b := s.bench(t, FakeModel{})
+			if a := b.must(b.call(p, body)); a.finish != dialect.FinishLoad || a.text != "" {
+				t.Errorf("%s: got %q, %q", p, a.finish, a.text)
+			}
+			if len(b.fake.Loaded()) != 1 {
+				t.Errorf("%s: in memory are %v", p, b.fake.Loaded())
+			}
+		}
+	})
 	t.Run("a frame already here is known to be", func(t *testing.T) {
 		fast := s
 		fast.Fake.FlushEvery = 50

@@ -127,26 +127,27 @@ func (f *Fake) speak(w http.ResponseWriter, r *http.Request, e *entry, a *ask, m
 
 // withSlot does something while it holds a slot of the model.
 func (s *speech) withSlot(ctx context.Context, do func(*lease) error) error {
-	l, err := s.f.seat(ctx, s.a, s.m)
+	rn, err := s.f.board(ctx, s.a, s.m)
+	if err != nil {
+		return err
+	}
+	s.loadTime = time.Since(s.began) // what the request waits for a slot is in the total only
+	l, err := s.f.sit(ctx, rn, s.a)
 	if err != nil {
 		return err
 	}
 	defer l.release()
-	s.loadTime, s.cachedN = time.Since(s.began), l.cached
+	s.cachedN = l.cached
 	return do(l)
 }
 
-// seat gets the request a slot of its model.
-func (f *Fake) seat(ctx context.Context, a *ask, m *model) (*lease, error) {
+// board gets the request a runner of its model.
+func (f *Fake) board(ctx context.Context, a *ask, m *model) (*runner, error) {
 	keep, err := keepAliveOf(a.keepAlive, f.config.KeepAlive)
 	if err != nil {
 		return nil, &refusal{status: 400, text: err.Error()}
 	}
-	rn, err := f.acquire(ctx, m, a.numCtx, keep)
-	if err != nil {
-		return nil, err
-	}
-	return f.sit(ctx, rn, a)
+	return f.acquire(ctx, m, a.numCtx, keep)
 }
 
 // refusalOf turns an error of the scheduler into an answer, nil when it is
