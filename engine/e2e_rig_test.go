@@ -71,10 +71,13 @@ type rig struct {
 // spec says what a rig is made of.
 type spec struct {
 	fakes  map[string]runtimetest.FakeConfig
-	config string        // further settings
-	more   string        // further members of each runtime's entry
-	listen string        // "" = 127.0.0.1:0
-	before func(*Engine) // after New, before Run
+	config string // further settings
+	more   string // further members of each runtime's entry
+	// runtimes are further entries, with want models, that the test runs itself.
+	runtimes string
+	want     int
+	listen   string        // "" = 127.0.0.1:0
+	before   func(*Engine) // after New, before Run
 }
 
 // start makes an engine in dir and waits until it knows the models of all its
@@ -94,6 +97,7 @@ func (s spec) start(dir string) (r *rig, err error) {
 		r.fakes[name] = f
 		fmt.Fprintf(text, "  - {name: %s, kind: %s, url: %q%s}\n", name, or(c.Kind, runtimetest.Ollama), f.URL(), s.more)
 	}
+	text.WriteString(s.runtimes)
 	file := filepath.Join(dir, "config.yaml")
 	if err := os.WriteFile(file, []byte(text.String()), 0o600); err != nil {
 		return nil, err
@@ -117,7 +121,7 @@ func (s spec) start(dir string) (r *rig, err error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	r.stop = cancel
 	go func() { r.stopped <- r.Run(ctx) }()
-	want := 0
+	want := s.want
 	for _, c := range s.fakes {
 		want += len(c.Models)
 	}
@@ -126,6 +130,8 @@ func (s spec) start(dir string) (r *rig, err error) {
 	}
 	return r, nil
 }
+
+func jsonQuote(s string) ([]byte, error) { return json.Marshal(s) }
 
 func or(s, fallback string) string {
 	if s == "" {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -16,17 +17,17 @@ import (
 	"bellwether/engine/dialect"
 )
 
-// bodyPatience is how long a client may take to send its body.
+// bodyPatience is how long a client may take to send its body, unless Config
+// says otherwise.
 const bodyPatience = 2 * time.Minute
 
 // errTooLarge marks a body over the limit, before or after decompression.
 var errTooLarge = errors.New("body too large")
 
 // readBody returns the whole request body, decompressed, at most limit bytes.
-func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, *dialect.Problem) {
+func readBody(w http.ResponseWriter, r *http.Request, limit int64, patience time.Duration) ([]byte, *dialect.Problem) {
 	rc := http.NewResponseController(w)
-	_ = rc.SetReadDeadline(time.Now().Add(bodyPatience))
-	defer func() { _ = rc.SetReadDeadline(time.Time{}) }()
+	_ = rc.SetReadDeadline(time.Now().Add(patience))
 	if r.ContentLength > limit {
 		return nil, tooLarge(limit)
 	}
@@ -60,11 +61,16 @@ func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, *dia
 	var over *http.MaxBytesError
 	switch {
 	case err == nil:
+		_ = rc.SetReadDeadline(time.Time{}) // else it stays: what is left of a body is read before the next request
 		return body, nil
 	case errors.Is(err, errTooLarge), errors.As(err, &over), errors.Is(err, zstd.ErrDecoderSizeExceeded), errors.Is(err, zstd.ErrWindowSizeExceeded):
 		return nil, tooLarge(limit)
 	case size < 0 && (errors.Is(err, gzip.ErrHeader) || errors.Is(err, gzip.ErrChecksum) || errors.Is(err, zstd.ErrMagicMismatch) || errors.Is(err, io.ErrUnexpectedEOF)):
 		return nil, badEncoding("as its Content-Encoding says")
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		w.Header().Set("Connection", "close")
+		return nil, &dialect.Problem{Status: http.StatusRequestTimeout, Code: "body_timeout",
+			Message: "The request body did not arrive in time.", Remedy: "Send the request again."}
 	default:
 		return nil, &dialect.Problem{Status: http.StatusBadRequest, Code: "body_incomplete",
 			Message: "The request body did not arrive whole.", Remedy: "Send the request again."}

@@ -193,11 +193,11 @@ func (e *edge) checkOrigin(h http.Header, r *http.Request, path string) *dialect
 		return nil
 	}
 	h.Add("Vary", "Origin")
-	scheme, host, _ := strings.Cut(strings.ToLower(origin), "://")
+	scheme, host, whole := strings.Cut(strings.ToLower(origin), "://")
 	if host == strings.ToLower(r.Host) {
 		return nil // our own page
 	}
-	if ownsPath(path) || !e.originListed(scheme, host) {
+	if ownsPath(path) || !whole || !e.originListed(scheme, host) {
 		return &dialect.Problem{Status: http.StatusForbidden, Code: "origin_not_allowed",
 			Message: "Web pages of " + printable(origin) + " may not use this address.",
 			Remedy:  "Its owner can add the origin to security.allowed_origins."}

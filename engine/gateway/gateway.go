@@ -9,6 +9,7 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"log/slog"
@@ -94,6 +95,8 @@ type Config struct {
 	// whoever has a key. It never replaces a key.
 	CIDR    []string
 	MaxBody int64 // bytes of a request body, decompressed
+	// BodyPatience is how long a client may take to send its body; 0 = 2 min.
+	BodyPatience time.Duration
 	// AskPull is called when a pull waits for the owner's approval; may be nil.
 	AskPull func(model, app string)
 
@@ -116,6 +119,7 @@ type Gateway struct {
 // New builds a Gateway; nothing is started.
 func New(c Config) *Gateway {
 	g := &Gateway{Config: c, items: newItemStore(64<<20, time.Hour), metrics: newMetrics(c.Metrics)}
+	g.BodyPatience = cmp.Or(c.BodyPatience, bodyPatience)
 	g.edge = newEdge(c)
 	g.routes = g.table()
 	return g

@@ -73,7 +73,7 @@ func (g *Gateway) infer(w http.ResponseWriter, r *http.Request, proto dialect.Pr
 // read takes the body in and turns it into a query. Nothing is kept of a
 // request that cannot be understood.
 func (x *exchange) read() *dialect.Problem {
-	body, p := readBody(x.w, x.r, x.g.MaxBody)
+	body, p := readBody(x.w, x.r, x.g.MaxBody, x.g.BodyPatience)
 	if p != nil {
 		return p
 	}

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -76,14 +77,14 @@ func (g *Gateway) lookup(path string) (endpoint, bool) {
 }
 
 // cleanPath folds what users of a wrong base URL send onto the real path:
-// doubled slashes and the doubled prefixes /v1/v1, /api/v1 and /api/api.
+// doubled slashes and the doubled prefixes /v1/v1, /v1/api, /api/v1 and /api/api.
 func cleanPath(p string) string {
 	for strings.Contains(p, "//") {
 		p = strings.ReplaceAll(p, "//", "/")
 	}
 	for {
 		switch {
-		case strings.HasPrefix(p, "/v1/v1/"):
+		case strings.HasPrefix(p, "/v1/v1/"), strings.HasPrefix(p, "/v1/api/"):
 			p = p[len("/v1"):]
 		case strings.HasPrefix(p, "/api/v1/"), strings.HasPrefix(p, "/api/api/"):
 			p = p[len("/api"):]
@@ -148,4 +149,21 @@ func printable(s string) string {
 		}
 		return r
 	}, s)
+}
+
+// Endpoint is one row of the table of app endpoints as others see it: a path
+// (a trailing * stands for the rest of it) and the methods it takes.
+type Endpoint struct {
+	Path    string
+	Methods []string
+}
+
+// Endpoints lists every app endpoint, sorted by path. Tests walk it, so that
+// no route escapes the checks at the door.
+func (g *Gateway) Endpoints() []Endpoint {
+	var out []Endpoint
+	for _, path := range slices.Sorted(maps.Keys(g.routes)) {
+		out = append(out, Endpoint{path, slices.Clone(g.routes[path].methods)})
+	}
+	return out
 }

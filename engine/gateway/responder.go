@@ -183,10 +183,18 @@ func (a *responder) finish() {
 	}
 }
 
-// flush writes the buffer out; force also pushes it through net/http's own.
+// mostKept is how much of a stream may gather here while further chunks are
+// known to follow at once.
+const mostKept = 16 << 10
+
+// flush writes the buffer out and pushes it through net/http's own; without
+// force it waits for the next call, within mostKept.
 func (a *responder) flush(force bool) {
 	if a.err != nil {
 		a.buf = a.buf[:0]
+		return
+	}
+	if !force && len(a.buf) < mostKept {
 		return
 	}
 	if now := time.Now(); now.After(a.patience.Add(-slowReader / 2)) {
