@@ -225,7 +225,9 @@ func readEmbed(path string, body []byte) *ask {
 		case "model", "name":
 			a.model = text(v)
 		case "input", "prompt":
-			readInputs(a, v)
+			if path != "/api/embed" || string(v) != `""` { // of which Ollama makes no vector
+				readInputs(a, v)
+			}
 		case "dimensions":
 			a.dimensions = whole(v, 0)
 		case "encoding_format":
