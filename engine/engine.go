@@ -225,8 +225,9 @@ func (e *Engine) agentConfig() agent.Config {
 			e.registry.Report(h, time.Now())
 			e.queue.FleetChanged()
 		},
-		Release: e.queue.Released,
-		Persist: e.store, Log: e.log,
+		Release:  e.queue.Released,
+		Parallel: e.evidence.ObserveParallel,
+		Persist:  e.store, Log: e.log,
 	}
 }
 

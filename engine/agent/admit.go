@@ -94,6 +94,7 @@ func (s *state) admit(m *admission) (*lease, *fleet.Refusal) {
 		s.grants.use(g.ID)
 	}
 	ln.leases[le] = struct{}{}
+	le.beside = ln.running()
 	s.admitted++
 	return le, nil
 }

@@ -43,6 +43,12 @@ type Config struct {
 	Report  func(fleet.Heartbeat)
 	Release func(fleet.Released)
 
+	// Parallel gets what an ended call shows of a deployment whose parallelism
+	// nobody declares: how many requests were with the runtime when it came, the
+	// most it worked on at one moment, and whether the call waited there. Called
+	// by the loop like Report; nil = it is not learned.
+	Parallel func(d *fleet.Deployment, running, atOnce int, waited bool)
+
 	// Persist keeps the ledger over restarts; nil = nothing is kept.
 	Persist Persist
 

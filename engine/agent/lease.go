@@ -30,8 +30,10 @@ type lease struct {
 
 	ctx      context.Context // of the call at the runtime, until the client is tied to it
 	cancel   context.CancelCauseFunc
-	began    time.Time   // admission, on the process clock
-	content  atomic.Bool // the answer's body has begun
+	beside   int          // requests running on the deployment at admission, itself included
+	began    time.Time    // admission, on the process clock
+	sent     atomic.Int64 // when the request left, since began in ns; 0 = it has not
+	content  atomic.Int64 // when the answer's body began, since began in ns; 0 = it has not
 	released atomic.Bool
 }
 
@@ -60,6 +62,7 @@ type ending struct {
 	load     time.Duration
 	content  time.Duration // admission to first content, load excluded; 0 = none came
 	finished bool          // the runtime's own end was seen
+	work     workShown
 }
 
 // uncertain reports whether the call may still be running: after one of our
@@ -179,6 +182,7 @@ func (m *ended) on(s *state) {
 		s.leave(le.load)
 	}
 	s.afterCall(l, m, now)
+	s.learnParallel(l, m)
 	if !le.own {
 		s.a.cfg.Release(m.released(hold))
 	}

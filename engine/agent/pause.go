@@ -66,7 +66,7 @@ func (s *state) onPause(reason string, until time.Time) {
 		// Before content another node can still take over; the refusal is what
 		// makes the gateway ask for one.
 		cause := &fleet.Failure{Class: fleet.FailRefused, Message: "the owner paused this node"}
-		s.cutAll(cause, func(le *lease) bool { return !le.content.Load() })
+		s.cutAll(cause, func(le *lease) bool { return le.content.Load() == 0 })
 	case PauseCancel:
 		s.pause.cutAt = now.Add(s.set.CancelGrace)
 	}

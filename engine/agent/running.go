@@ -67,9 +67,13 @@ type Running struct {
 	opened  atomic.Bool   // stream is there; what is written before it may be read after it
 	sent    bool          // the request left for the runtime
 	content time.Duration // to first content, load excluded
-	final   bool          // the runtime's end marker was passed on
-	closed  atomic.Bool
-	over    atomic.Bool
+	// streamed says that content came before the end; times are the runtime's own.
+	streamed bool
+	times    *dialect.Timings
+	ended    time.Duration // since lease.began, when the end marker came
+	final    bool          // the runtime's end marker was passed on
+	closed   atomic.Bool
+	over     atomic.Bool
 }
 
 var _ dialect.Stream = (*Running)(nil)
@@ -121,7 +125,7 @@ func (r *Running) check() {
 		r.expire("the request took longer than its total time of " + r.total.String())
 		return
 	}
-	if !r.lease.content.Load() {
+	if r.lease.content.Load() == 0 {
 		left := r.first - now
 		if left <= 0 {
 			r.expire("no content came within " + r.first.String())
@@ -168,6 +172,7 @@ func (r *Running) open(q *dialect.Request) error {
 		return r.fail(err)
 	}
 	r.sent = true
+	le.sent.Store(int64(max(r.since(), 1)))
 	s, edits, err := le.adapter.Do(le.ctx, runtime.Call{
 		Request: q, Model: le.deployment.ID.Model, Context: le.grant.Context,
 		Output: le.grant.Output, Deployment: le.deployment,
@@ -258,12 +263,20 @@ func (r *Running) next() (*dialect.Chunk, error) {
 	if err != nil {
 		return nil, r.endOf(err)
 	}
-	if c.HasContent() && !r.lease.content.Load() {
-		r.content = max(r.since()-r.load, 1)
-		r.lease.content.Store(true)
+	if c.HasContent() && r.lease.content.Load() == 0 {
+		at := max(r.since(), 1)
+		r.content = max(at-r.load, 1)
+		r.lease.content.Store(int64(at))
+		r.streamed = !c.Final
 		r.timer.Reset(min(r.idle, r.total)) // from the deadline of the first to that of the next
 	}
 	r.final = r.final || c.Final
+	if c.Timings != nil {
+		r.times = c.Timings
+	}
+	if c.Final {
+		r.ended = r.since()
+	}
 	return c, nil
 }
 
@@ -311,7 +324,17 @@ func (r *Running) finish(f *fleet.Failure) {
 	if r.untie != nil {
 		r.untie()
 	}
-	r.lease.release(ending{failure: f, sent: r.sent, load: r.load, content: r.content, finished: f == nil})
+	r.lease.release(ending{failure: f, sent: r.sent, load: r.load, content: r.content, finished: f == nil, work: r.work()})
+}
+
+// work is what the call shows of its time at the runtime.
+func (r *Running) work() workShown {
+	le := r.lease
+	w := workShown{sent: le.began.Add(time.Duration(le.sent.Load())), end: le.began.Add(r.ended), times: r.times}
+	if r.streamed {
+		w.content = le.began.Add(time.Duration(le.content.Load()))
+	}
+	return w
 }
 
 // Buffered reports whether a whole further frame is here already.

@@ -61,6 +61,7 @@ type lane struct {
 	context              int // tokens our last load asked for, 0 = the runtime's own
 	size                 measure
 	pace                 pace
+	work                 parallel
 }
 
 // measure is a deployment's size as last seen in memory.

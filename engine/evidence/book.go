@@ -68,13 +68,10 @@ type Habits struct {
 type Book struct {
 	speeds []*Speeds // by the numbers in speedAt; the maps are shared between books
 	habits []*Habits
-	caps   map[runtimeKey]Figure
 
 	speedAt map[Key]int
 	habitAt map[ModelKey]int
 }
-
-type runtimeKey struct{ node, runtime string }
 
 // Speeds returns what is known of a deployment, nil if nothing is.
 func (b *Book) Speeds(d *fleet.Deployment) *Speeds {
@@ -170,14 +167,6 @@ func (b *Book) Calibration(d *fleet.Deployment) float64 {
 		return h.Calibration.V
 	}
 	return 1
-}
-
-// MaxLoaded returns how many models a runtime was seen to keep at most.
-func (b *Book) MaxLoaded(node, runtime string) Figure {
-	if b == nil {
-		return Figure{}
-	}
-	return b.caps[runtimeKey{node, runtime}]
 }
 
 // forTask falls back to the figure over all tasks: a habit of the model is

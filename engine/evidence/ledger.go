@@ -23,7 +23,8 @@ const (
 	minEstimate       = 50 // tokens; shorter prompts measure the template
 	leastCalibration  = 0.25
 	mostCalibration   = 4.0
-	serialisedSamples = 10 // times work waited inside the runtime before its slots are believed
+	serialisedSamples = 10   // times work waited inside the runtime before its slots are believed
+	doubtAfter        = 1000 // requests without a wait before learned slots are learned again
 )
 
 // Sample is one request that ended, as its gateway saw it. Counts below 0 and
@@ -50,7 +51,6 @@ type Ledger struct {
 	clock  uint64 // counts observations, to find the longest unused
 	speeds map[Key]*speedState
 	habits map[ModelKey]*habitState
-	caps   map[runtimeKey]*capState
 	book   atomic.Pointer[Book]
 }
 
@@ -77,19 +77,13 @@ type habitState struct {
 	reasoning   map[string]*window
 }
 
-// parallelState learns a runtime's parallelism: producing is the most requests
-// that brought content at once, waited how often more had been given to it.
+// parallelState learns a runtime's parallelism: the most requests it worked on
+// at once, how often one waited although more had been given to it, and how
+// many ended since the last that did.
 type parallelState struct {
-	Producing int `json:"producing"`
-	Waited    int `json:"waited"`
-}
-
-// capState learns how many models a runtime keeps: evicted is the count after
-// it dropped one by itself, seen the most it held at once.
-type capState struct {
-	Evicted int `json:"evicted"`
-	Times   int `json:"times"`
-	Seen    int `json:"seen"`
+	AtOnce int `json:"at_once"`
+	Waited int `json:"waited"`
+	Quiet  int `json:"quiet,omitempty"`
 }
 
 // NewLedger returns a ledger that knows nothing.
@@ -103,7 +97,6 @@ func NewLedger() *Ledger {
 func (l *Ledger) clear() {
 	l.speeds = map[Key]*speedState{}
 	l.habits = map[ModelKey]*habitState{}
-	l.caps = map[runtimeKey]*capState{}
 }
 
 // Book returns what is known now. It never blocks.
@@ -121,7 +114,7 @@ func (l *Ledger) Observe(s Sample) {
 	ha, grownH := l.habit(mkey)
 	sp.learn(&s)
 	ha.learn(&s)
-	l.publish(sp, ha, nil, grownS || grownH)
+	l.publish(sp, ha, grownS || grownH)
 }
 
 // ObserveLoad learns how long a deployment took to load.
@@ -133,61 +126,50 @@ func (l *Ledger) ObserveLoad(d *fleet.Deployment, took time.Duration) {
 	defer l.mu.Unlock()
 	sp, grown := l.speed(KeyOf(d))
 	sp.loads.add(took.Seconds())
-	l.publish(sp, nil, nil, grown)
+	l.publish(sp, nil, grown)
 }
 
-// ObserveParallel learns how many requests a deployment works on at once:
-// running were given to it, producing of them have brought content so far.
-func (l *Ledger) ObserveParallel(d *fleet.Deployment, running, producing int) {
-	if running < 2 || producing < 1 || producing > running {
+// ObserveParallel learns how many requests a deployment works on at once, from
+// one that ended: running were with the runtime when it came, atOnce is the
+// most the runtime worked on at one moment while it worked on this one, and
+// waited says that this one waited there.
+func (l *Ledger) ObserveParallel(d *fleet.Deployment, running, atOnce int, waited bool) {
+	if atOnce < 1 {
 		return
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	sp, grown := l.speed(KeyOf(d))
-	p := &sp.parallel
+	before := sp.parallel.slots()
+	sp.parallel.learn(running, atOnce, waited)
+	if grown || sp.parallel.slots() != before {
+		l.publish(sp, nil, grown)
+	}
+}
+
+// learn believes in the most requests ever worked on at once when others often
+// waited beside them. Once believed, no more are sent, so nothing waits and
+// nothing could show that the runtime was given more slots since: the belief
+// is given up now and then, and proves itself again.
+func (p *parallelState) learn(running, atOnce int, waited bool) {
 	switch {
-	case producing > p.Producing:
-		*p = parallelState{Producing: producing}
-	case running > p.Producing:
+	case atOnce > p.AtOnce:
+		*p = parallelState{AtOnce: atOnce}
+	case waited && running > p.AtOnce:
 		p.Waited++
+		p.Quiet = 0
+	case p.slots().Known():
+		if p.Quiet++; p.Quiet >= doubtAfter {
+			*p = parallelState{AtOnce: p.AtOnce}
+		}
 	}
-	l.publish(sp, nil, nil, grown)
 }
 
-// ObserveLoaded learns how many models a runtime holds at this moment: more
-// than its supposed cap refutes the cap.
-func (l *Ledger) ObserveLoaded(node, runtime string, loaded int) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	c := l.cap(node, runtime)
-	if loaded <= c.Seen && (c.Times == 0 || loaded <= c.Evicted) {
-		return
+func (p *parallelState) slots() Figure {
+	if p.Waited < serialisedSamples {
+		return Figure{}
 	}
-	c.Seen = max(c.Seen, loaded)
-	if c.Times > 0 && loaded > c.Evicted {
-		*c = capState{Seen: c.Seen}
-	}
-	l.publish(nil, nil, l.figures(), false)
-}
-
-// ObserveEviction learns that a runtime dropped a model by itself when a new
-// one came, with loaded models in memory after that: its own cap. The runtime
-// may have dropped it for want of memory; then a later ObserveLoaded with more
-// models refutes it.
-func (l *Ledger) ObserveEviction(node, runtime string, loaded int) {
-	if loaded < 1 {
-		return
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	c := l.cap(node, runtime)
-	if loaded < c.Seen && c.Times == 0 {
-		return // it has held more before: memory, not a cap
-	}
-	c.Evicted = max(c.Evicted, loaded)
-	c.Times++
-	l.publish(nil, nil, l.figures(), false)
+	return Figure{V: float64(p.AtOnce), N: p.Waited}
 }
 
 func (s *speedState) learn(o *Sample) {
@@ -301,20 +283,10 @@ func newHabitState() *habitState {
 	return &habitState{output: map[string]*window{}, reasoning: map[string]*window{}}
 }
 
-func (l *Ledger) cap(node, runtime string) *capState {
-	k := runtimeKey{node, runtime}
-	c := l.caps[k]
-	if c == nil {
-		c = &capState{}
-		l.caps[k] = c
-	}
-	return c
-}
-
 // publish makes the next book. Only what changed is computed; of the rest the
 // pointers are copied, so that one completion costs well under 20 us with
 // hundreds of deployments. A new key rebuilds the index.
-func (l *Ledger) publish(s *speedState, h *habitState, caps map[runtimeKey]Figure, grown bool) {
+func (l *Ledger) publish(s *speedState, h *habitState, grown bool) {
 	if s != nil {
 		s.told = s.speeds()
 	}
@@ -335,15 +307,12 @@ func (l *Ledger) publish(s *speedState, h *habitState, caps map[runtimeKey]Figur
 		b.habits = slices.Clone(b.habits)
 		b.habits[h.at] = h.told
 	}
-	if caps != nil {
-		b.caps = caps
-	}
 	l.book.Store(&b)
 }
 
 // rebuild makes a book with new indexes: a key came or went.
 func (l *Ledger) rebuild() {
-	b := &Book{speedAt: make(map[Key]int, len(l.speeds)), habitAt: make(map[ModelKey]int, len(l.habits)), caps: l.figures()}
+	b := &Book{speedAt: make(map[Key]int, len(l.speeds)), habitAt: make(map[ModelKey]int, len(l.habits))}
 	for k, s := range l.speeds {
 		s.at = len(b.speeds)
 		b.speedAt[k] = s.at
@@ -378,25 +347,13 @@ func oldest[K comparable, V any](m map[K]V, used func(V) uint64) (key K) {
 	return key
 }
 
-func (l *Ledger) figures() map[runtimeKey]Figure {
-	caps := map[runtimeKey]Figure{}
-	for k, c := range l.caps {
-		if c.Times > 0 {
-			caps[k] = Figure{V: float64(c.Evicted), N: c.Times}
-		}
-	}
-	return caps
-}
-
 func (s *speedState) speeds() *Speeds {
 	out := &Speeds{
 		Seconds: s.seconds.quantile(0.75),
 		Load:    s.loads.quantile(0.5),
 		Prefill: s.prefill.figure(),
 		Decode:  s.decode.figure(),
-	}
-	if s.parallel.Waited >= serialisedSamples {
-		out.Slots = Figure{V: float64(s.parallel.Producing), N: s.parallel.Waited}
+		Slots:   s.parallel.slots(),
 	}
 	if len(s.tasks) > 0 {
 		out.Tasks = quantiles(s.tasks, 0.5)

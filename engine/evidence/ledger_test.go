@@ -179,44 +179,44 @@ func TestRatesComeFromTheRuntimeElseFromTheClock(t *testing.T) {
 }
 
 // how many requests a runtime runs is learned when nobody declares it.
-func TestParallelismIsLearnedFromWhatProduces(t *testing.T) {
+func TestParallelismIsLearnedFromWhatWaits(t *testing.T) {
 	l, d := NewLedger(), deployment("m", "")
-	for range serialisedSamples - 1 {
-		l.ObserveParallel(d, 5, 2)
+	l.ObserveParallel(d, 2, 2, false)
+	wait := func(n int) {
+		for range n {
+			l.ObserveParallel(d, 5, 2, true)
+		}
 	}
+	wait(serialisedSamples - 1)
+	l.ObserveParallel(d, 2, 1, true) // someone else's work was in the way
 	if f := l.Book().Slots(d); f.Known() {
 		t.Errorf("believed too early: %v", f)
 	}
-	for range 2 {
-		l.ObserveParallel(d, 5, 2)
-	}
-	if f := l.Book().Slots(d); f.V != 2 {
+	wait(1)
+	if f := l.Book().Slots(d); f != (Figure{2, serialisedSamples}) {
 		t.Errorf("got %v, want 2", f)
 	}
-	l.ObserveParallel(d, 3, 3)
+	l.ObserveParallel(d, 3, 3, false)
 	if f := l.Book().Slots(d); f.Known() {
 		t.Errorf("three at once refute two, got %v", f)
 	}
 }
 
-// M-02: the runtime's real cap is inferred from what it drops by itself.
-func TestMaxLoadedIsLearnedFromEvictions(t *testing.T) {
-	l := NewLedger()
-	l.ObserveEviction("studio", "ollama", 3)
-	if f := l.Book().MaxLoaded("studio", "ollama"); f != (Figure{3, 1}) {
-		t.Errorf("got %v, want 3", f)
+func TestLearnedParallelismIsDoubtedAfterLongQuiet(t *testing.T) {
+	l, d := NewLedger(), deployment("m", "")
+	l.ObserveParallel(d, 1, 1, false)
+	for range serialisedSamples {
+		l.ObserveParallel(d, 4, 1, true)
 	}
-	l.ObserveLoaded("studio", "ollama", 3)
-	if f := l.Book().MaxLoaded("studio", "ollama"); !f.Known() {
-		t.Error("three in memory refuted a cap of three")
+	for range doubtAfter - 1 {
+		l.ObserveParallel(d, 1, 1, false)
 	}
-	l.ObserveLoaded("studio", "ollama", 4)
-	if f := l.Book().MaxLoaded("studio", "ollama"); f.Known() {
-		t.Errorf("four in memory refute it, got %v", f)
+	if f := l.Book().Slots(d); f.V != 1 {
+		t.Fatalf("got %v, want 1", f)
 	}
-	l.ObserveEviction("studio", "ollama", 2) // it held four before: this was memory
-	if f := l.Book().MaxLoaded("studio", "ollama"); f.Known() {
-		t.Errorf("an eviction for want of memory was taken for a cap: %v", f)
+	l.ObserveParallel(d, 1, 1, false)
+	if f := l.Book().Slots(d); f.Known() {
+		t.Errorf("got %v: nothing could ever show that the runtime has more slots now", f)
 	}
 }
 
@@ -239,7 +239,7 @@ func TestPublishedBookNeverChanges(t *testing.T) {
 func TestNilBookKnowsNothing(t *testing.T) {
 	var b *Book
 	d := deployment("m", "")
-	if b.Seconds(d).Known() || b.Load(d).Known() || b.Slots(d).Known() || b.Output(d, "").Known() || b.MaxLoaded("a", "b").Known() || b.Calibration(d) != 1 {
+	if b.Seconds(d).Known() || b.Load(d).Known() || b.Slots(d).Known() || b.Output(d, "").Known() || b.Calibration(d) != 1 {
 		t.Error("a nil book knows something")
 	}
 }
@@ -255,8 +255,7 @@ func TestExportImportKeepsEverything(t *testing.T) {
 			s.Decode = time.Second
 			l.Observe(s)
 			l.ObserveLoad(d, time.Second)
-			l.ObserveParallel(d, 3, 2)
-			l.ObserveEviction("studio", "ollama", 2)
+			l.ObserveParallel(d, 3, 2, true)
 		}
 		saved := l.Export()
 		again := NewLedger()

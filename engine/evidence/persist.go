@@ -14,7 +14,6 @@ type stored struct {
 	Version int           `json:"version"`
 	Speeds  []storedSpeed `json:"speeds"`
 	Habits  []storedHabit `json:"habits"`
-	Caps    []storedCap   `json:"caps"`
 }
 
 type storedSpeed struct {
@@ -36,12 +35,6 @@ type storedHabit struct {
 	Reasoning   map[string][]float64 `json:"reasoning,omitempty"`
 }
 
-type storedCap struct {
-	Node    string   `json:"node"`
-	Runtime string   `json:"runtime"`
-	Cap     capState `json:"cap"`
-}
-
 const storedVersion = 1
 
 // Export returns everything measured, as JSON for the store.
@@ -55,13 +48,9 @@ func (l *Ledger) Export() []byte {
 	for k, h := range l.habits {
 		out.Habits = append(out.Habits, storedHabit{k, h.used, h.calibration, values(h.output), values(h.reasoning)})
 	}
-	for k, c := range l.caps {
-		out.Caps = append(out.Caps, storedCap{k.node, k.runtime, *c})
-	}
 	l.mu.Unlock()
 	slices.SortFunc(out.Speeds, func(a, b storedSpeed) int { return compareKeys(a.Key, b.Key) })
 	slices.SortFunc(out.Habits, func(a, b storedHabit) int { return compareModelKeys(a.Key, b.Key) })
-	slices.SortFunc(out.Caps, func(a, b storedCap) int { return strings.Compare(a.Node+"/"+a.Runtime, b.Node+"/"+b.Runtime) })
 	b, err := json.Marshal(out)
 	if err != nil {
 		panic("evidence: " + err.Error()) // finite numbers and strings always marshal
@@ -102,9 +91,6 @@ func (l *Ledger) Import(b []byte) error {
 		st.told = st.habits()
 		l.habits[h.Key] = st
 		l.clock = max(l.clock, h.Used)
-	}
-	for _, c := range in.Caps {
-		l.caps[runtimeKey{c.Node, c.Runtime}] = &capState{c.Cap.Evicted, c.Cap.Times, c.Cap.Seen}
 	}
 	l.forget()
 	l.rebuild()

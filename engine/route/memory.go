@@ -229,16 +229,13 @@ func tighter(ratio float64, free, size int64) float64 {
 }
 
 // maxLoaded is the most models the candidate's runtime keeps (declared, else
-// learned; 0 = unknown), and how many others it has or is about to have.
+// learned by its agent; 0 = unknown), and how many others it has or is about to have.
 func (j *judge) maxLoaded(c *cand) (limit, count int) {
 	rt := c.node.Runtime(c.dep.ID.Runtime)
 	if rt == nil {
 		return 0, 0
 	}
 	if limit = rt.MaxLoaded; limit == 0 {
-		limit = int(j.v.Evidence.MaxLoaded(c.node.Node.Node, rt.Name).V)
-	}
-	if limit == 0 {
 		return 0, 0
 	}
 	for i := range c.node.Deployments {

@@ -1,6 +1,6 @@
 package route
 
-import "bellwether/engine/fleet"
+import "strconv"
 
 // slots is how many requests the deployment runs at once (routing.md 9):
 //
@@ -20,20 +20,16 @@ func (j *judge) slots(c *cand) int {
 		}
 	}
 	n = min(max(n, 1), j.p.MaxSlots)
-	if limit := parallelism(d, j); limit > 0 { // 3
-		n = min(n, limit)
+	if d.Slots > 0 { // 3
+		n = min(n, d.Slots)
+	} else if seen := j.v.Evidence.Slots(d); seen.Known() && int(seen.V) < n {
+		n = max(1, int(seen.V))
+		c.note("slots_learned:" + strconv.Itoa(seen.N)) // times a request waited there for a slot
 	}
 	if c.node.Uncertain[d.ID] > 0 { // 4
 		n = max(1, n-1)
 	}
 	return n
-}
-
-func parallelism(d *fleet.Deployment, j *judge) int {
-	if d.Slots > 0 {
-		return d.Slots
-	}
-	return int(j.v.Evidence.Slots(d).V)
 }
 
 // headroom is the memory left for KV caches in the tightest of the

@@ -1,0 +1,64 @@
+package main
+
+import (
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	"bellwether/engine/route"
+)
+
+// eight at once are sent to a runtime that runs two and says nothing of
+// it. That is seen from how long it works and how long its requests wait.
+func TestUndeclaredParallelismIsLearnedFromTraffic(t *testing.T) {
+	t.Parallel()
+	f := fakeRuntime(t, "ollama", "-m", "tiny,ctx=4096,tokens=15", "--parallel", "2", "--decode", "100")
+	h := newHome(t, "", map[string]*fake{"ollama": f})
+	h.serve(t, anywhere)
+	crowd := func(rounds int, stream bool) {
+		var all sync.WaitGroup
+		for range 8 {
+			all.Go(func() {
+				for range rounds {
+					if status, body := post(t, h.address+"/v1/chat/completions", chat("tiny", stream)); status != http.StatusOK {
+						t.Errorf("%d %s", status, body)
+					}
+				}
+			})
+		}
+		all.Wait()
+	}
+	h.runWith(t, chat("tiny", false), "explain", "--live", "-").says(t, "slots 8").lacks(t, "slots_learned")
+	crowd(2, false)
+	crowd(1, true)
+	h.runWith(t, chat("tiny", false), "explain", "--live", "-").says(t, "slots 2", "of 2", "slots_learned:")
+
+	// From now on the others wait here, where they could still go elsewhere.
+	crowded := make(chan struct{})
+	go func() { defer close(crowded); crowd(2, true) }()
+	most, waited := 0, 0
+	until(t, "the crowd is served", func() bool {
+		for _, q := range h.status(t).Queues {
+			most, waited = max(most, q.Running), max(waited, q.Waiting)
+		}
+		select {
+		case <-crowded:
+			return true
+		default:
+			return false
+		}
+	})
+	if most != 2 || waited < 4 {
+		t.Errorf("%d ran at once and %d waited, want 2 and the others", most, waited)
+	}
+	rec := decode[route.Record](t, firstLine(h.run(t, "decisions", "--limit", "1", "--json").out))
+	if !strings.Contains(strings.Join(rec.Candidates[0].Notes, " "), "slots_learned:") {
+		t.Errorf("the record does not tell: %v", rec.Candidates[0].Notes)
+	}
+	stop(t, h.engine)
+	h.runWith(t, chat("tiny", false), "explain", "-").says(t, "slots 2")
+	h.serve(t, anywhere)
+	h.ask(t, "tiny") // as before, so that it is loaded
+	h.runWith(t, chat("tiny", false), "explain", "--live", "-").says(t, "slots 2")
+}
