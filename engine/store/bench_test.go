@@ -3,6 +3,7 @@ package store
 import (
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"testing"
 	"time"
 
@@ -31,6 +32,7 @@ func BenchmarkRecord(b *testing.B) {
 			records := make([]*route.Record, b.N)
 			for i := range records {
 				records[i] = makeRecord(i)
+				records[i].RequestID = fmt.Sprintf("%012x%04x%016x", i/4, rand.Uint32N(1<<16), rand.Uint64()) // 4 a millisecond
 			}
 			b.ReportAllocs()
 			b.ResetTimer()

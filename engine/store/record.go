@@ -233,6 +233,9 @@ func (s *Store) writeWaiting(ctx context.Context) (grown int64, err error) {
 		}
 		s.state.written.Add(uint64(len(batch)))
 		b.remove(len(batch))
+		if len(b.rows) == 0 {
+			s.encoder.out.reset()
+		}
 		s.state.backlog.Store(int64(len(b.rows)))
 	}
 }

@@ -14,8 +14,8 @@ type row struct {
 	body                                          []byte // route.Record as one line of JSON
 }
 
-// encoder makes the rows of records. Its buffers serve one record after the
-// other: a record costs no allocation of its own. Not for concurrent use.
+// encoder makes the rows of records, in memory that serves one batch after the
+// other. Not for concurrent use.
 type encoder struct {
 	json *json.Encoder
 	out  lines
@@ -43,20 +43,43 @@ func (e *encoder) row(r *route.Record) (row, error) {
 	return line, nil
 }
 
-// lines keeps what is written to it, many short lines to one piece of memory,
-// which goes when the last of its lines does.
+// lines keeps what is written to it, many short lines to a piece of memory.
 type lines struct {
-	free []byte // rest of the piece in use
-	last []byte // what was written last
+	pieces [][]byte // to be used again after reset
+	used   int      // of pieces
+	free   []byte   // rest of the last one
+	last   []byte   // what was written last
 }
+
+const (
+	linesPiece = 64 << 10
+	linesKept  = 32 // pieces: 2 MB, about a batch
+)
 
 // Write copies p; a json.Encoder calls it once a value.
 func (l *lines) Write(p []byte) (int, error) {
-	const piece = 64 << 10
 	if len(l.free) < len(p) {
-		l.free = make([]byte, max(piece, len(p)))
+		l.free = l.next(len(p))
 	}
 	n := copy(l.free, p)
 	l.last, l.free = l.free[:n:n], l.free[n:]
 	return n, nil
 }
+
+// next returns a piece of n bytes at least.
+func (l *lines) next(n int) []byte {
+	if n > linesPiece {
+		return make([]byte, n)
+	}
+	if l.used == len(l.pieces) {
+		if l.used == linesKept { // a backlog grows: its memory goes as it is written
+			return make([]byte, linesPiece)
+		}
+		l.pieces = append(l.pieces, make([]byte, linesPiece))
+	}
+	l.used++
+	return l.pieces[l.used-1]
+}
+
+// reset takes back the memory of all lines; none may be in use.
+func (l *lines) reset() { l.used, l.free, l.last = 0, nil, nil }
