@@ -62,3 +62,34 @@ func TestUndeclaredParallelismIsLearnedFromTraffic(t *testing.T) {
 	h.ask(t, "tiny") // as before, so that it is loaded
 	h.runWith(t, chat("tiny", false), "explain", "--live", "-").says(t, "slots 2")
 }
+
+// M-02: a runtime that keeps two models drops one for every third. After that
+// was seen, the one to leave is chosen here, and named.
+func TestMostLoadedIsLearnedFromWhatTheRuntimeDrops(t *testing.T) {
+	t.Parallel()
+	f := fakeRuntime(t, "ollama", "-m", "one", "-m", "two", "-m", "three", "--max-loaded", "2")
+	h := newHome(t, "", map[string]*fake{"ollama": f})
+	h.serve(t, anywhere)
+	loaded := func(model string) {
+		if status, body := h.ask(t, model); status != http.StatusOK {
+			t.Fatalf("%s: %d %s", model, status, body)
+		}
+		until(t, model+" is seen in memory", func() bool { s := h.status(t); return s.residency("ollama", model) == "loaded" })
+	}
+	mostLoaded := func() int {
+		return decode[struct {
+			Runtimes []struct {
+				MaxLoaded int `json:"max_loaded"`
+			}
+		}](t, h.run(t, "status", "--json").out).Runtimes[0].MaxLoaded
+	}
+	for _, model := range []string{"one", "two", "three", "one"} {
+		loaded(model)
+	}
+	until(t, "the runtime is known to keep two", func() bool { return mostLoaded() == 2 })
+	h.runWith(t, chat("two", false), "explain", "--live", "-").says(t, "evict three")
+	loaded("two")
+	if s := h.status(t); s.residency("ollama", "three") != "on_disk" {
+		t.Errorf("three is %s", s.residency("ollama", "three"))
+	}
+}

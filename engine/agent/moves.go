@@ -12,8 +12,11 @@ import (
 
 // noteMoves records loads and unloads that this observation shows.
 func (s *state) noteMoves(srv *server, was map[string]*fleet.Deployment, before []fleet.DeploymentID, started time.Time) {
-	after := s.loadedOn(srv)
+	after, came := s.loadedOn(srv), false
 	for _, id := range after {
+		// What we had loaded since the last look is in before already.
+		d := was[fleet.CanonicalModel(id.Model)]
+		came = came || d == nil || d.Residency != fleet.Loaded
 		if l := s.lane(id); !slices.Contains(before, id) && l.loadedAt.Before(started) {
 			l.loadedAt = started
 		}
@@ -32,7 +35,7 @@ func (s *state) noteMoves(srv *server, was map[string]*fleet.Deployment, before 
 		}
 	}
 	if srv.reports {
-		srv.cap.see(len(after), selfEvicted > 0 && len(after) > len(before)-selfEvicted)
+		srv.cap.see(len(after), selfEvicted > 0 && came)
 	}
 	for id, l := range s.lanes { // forget models that are gone for good
 		if id.Runtime == srv.name && srv.find(id.Model) == nil && l.idle() && l.leaving == 0 {

@@ -284,8 +284,9 @@ func (s *state) onSeen(srv *server, inv *runtime.Inventory, started time.Time) {
 		started = inv.StartedAt
 	}
 	was := srv.models
-	before := s.loadedOn(srv)
+	known, before := was, s.loadedOn(srv)
 	if !srv.up {
+		known = nil // it may be another process: what is gone was not evicted
 		s.dirty = true
 		s.a.log.Info("runtime up", "runtime", srv.name, "version", inv.Version)
 	}
@@ -296,7 +297,7 @@ func (s *state) onSeen(srv *server, inv *runtime.Inventory, started time.Time) {
 		d := s.adopt(srv, inv.Deployments[i])
 		srv.models[fleet.CanonicalModel(d.ID.Model)] = d
 	}
-	s.noteMoves(srv, was, before, started)
+	s.noteMoves(srv, known, before, started)
 	if inv.ReportsResidency {
 		held := s.held()
 		s.ledger.Observe(s.observation(srv, started))

@@ -123,6 +123,27 @@ func TestCapOfARuntimeIsLearnedFromItsOwnEvictions(t *testing.T) {
 	if c.most != 0 {
 		t.Errorf("most = %d although four were seen", c.most)
 	}
+	c.see(3, true)
+	c.see(3, true)
+	if c.most != 0 {
+		t.Errorf("most = %d although it has kept four: those were for memory", c.most)
+	}
+}
+
+func TestCapOfARuntimeIsDoubtedAfterLongQuiet(t *testing.T) {
+	var c capLearner
+	c.see(2, true)
+	c.see(2, true)
+	for range capDoubt + 1 {
+		c.see(2, false)
+	}
+	if c.most != 0 {
+		t.Errorf("most = %d: nothing could ever show that the cap is gone", c.most)
+	}
+	c.see(2, true)
+	if c.most != 2 {
+		t.Errorf("most = %d after it showed again", c.most)
+	}
 }
 
 func TestAddressesOfOneServerAreOnePlace(t *testing.T) {
