@@ -33,16 +33,16 @@ func TestRecordsGoWhenTheyAreTooOld(t *testing.T) {
 }
 
 func TestTheOldestRecordsGoWhenTheFileIsTooBig(t *testing.T) {
-	const many = 4000
+	const many = 1500
 	for name, c := range map[string]struct {
 		record func(int) *route.Record
 		limit  int64
 		batch  int // records written together
 	}{
-		"records that compress well":    {record, 1 << 18, 1000},
-		"records that do not":           {long, 4 << 20, 1000},
+		"records that compress well":    {record, 1 << 17, 1000},
+		"records that do not":           {long, 3 << 19, 1000},
 		"each in a block of its own":    {record, 1 << 20, 1},
-		"blocks of every size together": {record, 1 << 18, 37},
+		"blocks of every size together": {record, 1 << 17, 37},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := open(t, dbPath(t), Options{Now: atEpoch, MaxBytes: c.limit, Recent: 1})
