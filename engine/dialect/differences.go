@@ -88,6 +88,10 @@ var Differences = []Difference{
 		"no part of the protocol"},
 	{OpenAIChat, "llama-server", "(status)", Changed, "400 for a body that is no JSON", "500",
 		"SDKs would send the same bytes again"},
+	{OpenAIChat, "ollama", "(status)", Changed, "400 for a prompt that does not fit", "200, the beginning of the prompt cut off",
+		"an answer to half a question looks like an answer"},
+	{OpenAIChat, "", "error.details", Added, "the facts behind a refusal: what is in the way of each deployment", "absent",
+		"programs can act on them; others ignore them"},
 
 	// OpenAI Completions
 	{OpenAICompletion, "", "id", Changed, "cmpl- and 128 random bits", "cmpl-970", "as for chat"},
@@ -95,10 +99,19 @@ var Differences = []Difference{
 	{OpenAICompletion, "", "system_fingerprint", Omitted, "absent", "fp_ollama", "as for chat"},
 	{OpenAICompletion, "ollama", "usage", Omitted, "in the usage record only", "three zeros in every record",
 		"a count that is not known yet is not 0"},
+	{OpenAICompletion, "llama-server", "usage", Omitted, "in the usage record only", "in the last record of every stream",
+		"shown where the client asked for it, as OpenAI does"},
+	{OpenAICompletion, "llama-server", "(record) usage", Added, "a record of its own with choices []", "in the last record",
+		"where OpenAI and Ollama have it"},
+	{OpenAICompletion, "llama-server", "timings", Omitted, "absent", "an object of rates", "as for chat"},
+	{OpenAICompletion, "llama-server", "choices[].logprobs", Omitted, "absent unless asked", "null",
+		"what was not asked is left out, as Ollama does"},
 
 	// OpenAI Embeddings
 	{OpenAIEmbeddings, "", "error.message", Changed, "says the field and the remedy", "invalid input type",
 		"token ids come from a client's default; the message names the setting"},
+	{OpenAIEmbeddings, "", "error.code", Changed, "a name: invalid_request", "null", "as for chat"},
+	{OpenAIEmbeddings, "", "error.param", Changed, "the path of the wrong field", "null", "as for chat"},
 
 	// Ollama's own. Answers of an Ollama pass byte for byte but for the model's
 	// name; what follows holds for answers of other runtimes and for errors.
@@ -110,7 +123,11 @@ var Differences = []Difference{
 		"an unknown time is no 0"},
 	{OllamaChat, "", "error", Changed, "says the field, the byte and the remedy", "the Go decoder's words",
 		"a person has to act on it"},
+	{OllamaChat, "", "details", Added, "the facts behind a refusal, beside error", "absent",
+		"as for OpenAI"},
+	{OllamaEmbed, "", "details", Added, "the facts behind a refusal, beside error", "absent", "as for OpenAI"},
 	{OllamaGenerate, "", "created_at", Changed, "when the line was written here", "when it was written there", "as for chat"},
+	{OllamaGenerate, "llama-server", "load_duration", Omitted, "absent when the runtime gives no time for it", "always there", "as for chat"},
 	{OllamaGenerate, "llama-server", "context", Omitted, "absent", "token ids",
 		"only the tokenizer that made them could read them"},
 	{OllamaEmbed, "", "error", Changed, "model 'nope' not found", "model \"nope\" not found, try pulling it first",
