@@ -34,11 +34,11 @@ type demoRuntime struct {
 }
 
 // demoRuntimes are three machines one could own. A model's name on two of them
-// is the same model. Sizes and load rates are a tenth of real ones, so that
+// is the same model; while nothing is measured, the first by name gets it. Sizes and load rates are a tenth of real ones, so that
 // all of it fits into the memory of any machine the demo runs on.
 func demoRuntimes() []demoRuntime {
 	return []demoRuntime{
-		{name: "studio", kind: "ollama", about: "fast, 64 GB",
+		{name: "desk", kind: "ollama", about: "fast, 64 GB",
 			flags: []string{"--memory", "6.4GB", "--load-rate", "600MB", "--prefill", "1200", "--decode", "70", "--parallel", "4",
 				"-m", "qwen3:8b=520MB,ctx=32768,caps=completion+tools", "-m", "gpt-oss:20b=1.3GB,ctx=32768,caps=completion+tools+thinking", "-m", "nomic-embed-text=30MB,caps=embedding,width=768"}},
 		{name: "laptop", kind: "ollama", about: "middling, 16 GB",
@@ -200,10 +200,11 @@ func (d *demo) explain() {
 	say("  %s status", bell)
 	say("  %s decisions", bell)
 	say(`  echo '{"model":"qwen3:8b","messages":[{"role":"user","content":"hi"}]}' | %s explain --live -`, bell)
-	say("\nBreak something: the next request for its models goes elsewhere, or says why not:\n")
-	say(`  curl -s %s/__control -d '{"inject":[{"status":500,"body":"{\"error\":\"broken\"}"}]}'`, d.runtimes[0].url)
-	say(`  curl -s %s/__control -d '{"inject":[{"break":"cut","after":5}]}'   # now streams tear in their middle`, d.runtimes[0].url)
-	say(`  curl -s %s/__control -d '{"heal":true}'`, d.runtimes[0].url)
+	first := d.runtimes[0]
+	say("\nBreak %s, ask for qwen3:8b again, and look at the decisions:\n", first.name)
+	say(`  curl -s %s/__control -d '{"inject":[{"status":500,"body":"{\"error\":\"broken\"}"}]}'   # others serve in its place`, first.url)
+	say(`  curl -s %s/__control -d '{"heal":true,"inject":[{"break":"cut","after":5}]}'   # its streams tear in their middle, and say so`, first.url)
+	say(`  curl -s %s/__control -d '{"heal":true}'   # all is well again`, first.url)
 	say("\nCtrl-C ends all of it and leaves nothing behind.")
 }
 
@@ -215,7 +216,7 @@ func (d *demo) requests() []string {
 		fmt.Sprintf(`curl -s %s/v1/messages -H 'Content-Type: application/json' -d '{"model":"gpt-oss:20b","max_tokens":200,%s}'`, d.address, hi),
 		fmt.Sprintf(`curl -s %s/v1/responses -H 'Content-Type: application/json' -d '{"model":"llama3.2:3b","input":"Why is the sky blue?"}'`, d.address),
 		fmt.Sprintf(`curl -sN %s/api/chat -d '{"model":"qwen3:8b",%s}'`, d.address, hi),
-		fmt.Sprintf(`curl -s %s/v1/embeddings -H 'Content-Type: application/json' -d '{"model":"nomic-embed-text","input":"sky"}'`, d.address),
+		fmt.Sprintf(`curl -s %s/v1/embeddings -H 'Content-Type: application/json' -d '{"model":"nomic-embed-text","input":"sky","dimensions":6}'`, d.address),
 	}
 }
 

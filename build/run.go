@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 )
 
@@ -23,7 +22,7 @@ func runTask(ctx context.Context, args []string) error {
 	cmd := command(ctx, filepath.Join(dir, exe("bellwether")), append([]string{"serve"}, args...)...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	err = cmd.Run()
-	if _, ended := err.(*exec.ExitError); ended && ctx.Err() != nil {
+	if ctx.Err() != nil {
 		return nil // ended by Ctrl-C, as asked
 	}
 	return err

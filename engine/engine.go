@@ -19,6 +19,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -222,6 +223,9 @@ func (e *Engine) agentConfig() agent.Config {
 		Discover: e.discover,
 		Declare:  func(d *fleet.Deployment) { route.Declare(e.policy.Load(), d) },
 		Report: func(h fleet.Heartbeat) {
+			if h.Sequence == 1 && !slices.ContainsFunc(h.Runtimes, func(r fleet.RuntimeState) bool { return r.Up }) {
+				e.log.Warn("no runtime is up: bellwether doctor says what to start")
+			}
 			e.registry.Report(h, time.Now())
 			e.queue.FleetChanged()
 		},

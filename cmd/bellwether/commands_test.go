@@ -54,6 +54,9 @@ func TestStatusIsDegradedWithoutARuntime(t *testing.T) {
 	h := newHome(t, "", nil)
 	h.serve(t, anywhere)
 	h.run(t, "status").ends(t, exitDegraded).says(t, "no runtime is up", "nobody", "down")
+	if log := h.engine.err.String(); !strings.Contains(log, "no runtime is up: bellwether doctor") {
+		t.Errorf("the log does not say what to do:\n%s", log)
+	}
 }
 
 func TestDecisionsListWhatWasServedAndRefused(t *testing.T) {

@@ -206,5 +206,8 @@ func tokens(u *route.RecordUsage) string {
 		}
 		return strconv.Itoa(*n)
 	}
-	return strings.Join([]string{part(u.Input), part(u.Output)}, " > ")
+	if u.Output == nil { // embeddings
+		return part(u.Input)
+	}
+	return part(u.Input) + " > " + part(u.Output)
 }

@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 	"os"
+	"slices"
+	"strings"
 	"text/tabwriter"
 
 	"bellwether/engine/admin"
@@ -83,17 +85,49 @@ func (e *environ) printStatus(s *admin.Status) {
 			held = gb(p.Held())
 		}
 		e.printf("\nMemory %s: %s of %s held, margin %s\n", p.Name, held, gb(p.Limit), gb(p.Margin))
-		for _, h := range p.Holders {
-			size := "unknown"
-			if h.Bytes.Known {
-				size = gb(h.Bytes.V)
-			}
-			e.printf("  %-9s %-9s %s\n", h.Kind, size, called.of(h.Deployment))
+		w := tabwriter.NewWriter(e.out, 2, 0, 2, ' ', 0)
+		for _, h := range holdings(p.Holders) {
+			fmt.Fprintf(w, "  %s\t%s\t%s\n", called.of(h.deployment), h.size(), strings.Join(h.kinds, ", "))
 		}
+		_ = w.Flush()
 	}
 	if s.Held > 0 {
 		e.printf("\n%d requests are held until something can serve them.\n", s.Held)
 	}
+}
+
+// holding is what one deployment holds of a pool, however many reasons there
+// are for it: the pool counts each deployment once.
+type holding struct {
+	deployment fleet.DeploymentID
+	kinds      []string
+	bytes      fleet.Reading[int64]
+}
+
+func holdings(holders []fleet.Holder) []*holding {
+	var all []*holding
+	for _, h := range holders {
+		i := slices.IndexFunc(all, func(o *holding) bool { return o.deployment == h.Deployment })
+		if i < 0 {
+			i = len(all)
+			all = append(all, &holding{deployment: h.Deployment})
+		}
+		o := all[i]
+		if kind := string(h.Kind); !slices.Contains(o.kinds, kind) {
+			o.kinds = append(o.kinds, kind)
+		}
+		if h.Bytes.Known && (!o.bytes.Known || h.Bytes.V > o.bytes.V) {
+			o.bytes = h.Bytes
+		}
+	}
+	return all
+}
+
+func (h *holding) size() string {
+	if !h.bytes.Known {
+		return "size unknown"
+	}
+	return gb(h.bytes.V)
 }
 
 func (e *environ) modelRow(w *tabwriter.Writer, m *admin.ModelStatus) {

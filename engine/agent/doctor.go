@@ -77,7 +77,7 @@ func (s *state) diagnose(srv *server) []Finding {
 	if !srv.up {
 		return []Finding{{id, Broken, srv.name + " at " + srv.target.URL + " is down: " + srv.reason, "start it"}}
 	}
-	out := []Finding{{id, OK, fmt.Sprintf("%s %s serves %d models at %s", srv.name, srv.version, len(srv.models), srv.target.URL), ""}}
+	out := []Finding{{id, OK, fmt.Sprintf("%s %s serves %s at %s", srv.name, srv.version, models(len(srv.models)), srv.target.URL), ""}}
 	if len(srv.models) == 0 {
 		f := &out[0]
 		f.Severity, f.Text = Warning, srv.name+" runs but has no models"
@@ -99,6 +99,13 @@ func (s *state) diagnose(srv *server) []Finding {
 		}
 	}
 	return out
+}
+
+func models(n int) string {
+	if n == 1 {
+		return "1 model"
+	}
+	return fmt.Sprintf("%d models", n)
 }
 
 func programOf(kind string) string {
