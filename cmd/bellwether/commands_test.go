@@ -97,6 +97,27 @@ func TestDecisionsListWhatWasServedAndRefused(t *testing.T) {
 	h.run(t, "decisions", "nothing").ends(t, exitRefused).says(t, "No decision with this id")
 }
 
+func TestDecisionIsExportedAsAScenarioThatDecidesTheSame(t *testing.T) {
+	t.Parallel()
+	h, _ := studio(t)
+	h.ask(t, "tiny")
+	until(t, "the model is reported loaded", func() bool { s := h.status(t); return s.residency("ollama", "tiny") == "loaded" })
+	rec := decode[route.Record](t, h.run(t, "decisions", "--json").ends(t, exitDone).out)
+	text := h.run(t, "decisions", rec.RequestID, "--export", "-").ends(t, exitDone).out
+	s, err := route.ReadScenario(text)
+	if err != nil || len(s.Steps) != 1 {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	step := &s.Steps[0]
+	if got := route.Decide(step.View, step.Policy, &step.Query).Explain(); got != step.Want || !strings.Contains(got, "serve studio/ollama/tiny") {
+		t.Errorf("it decides\n%s\nand wants\n%s", got, step.Want)
+	}
+	if strings.Contains(text, "Say something") {
+		t.Error("the prompt is in it")
+	}
+	h.run(t, "decisions", "--export", "-").ends(t, exitUsage)
+}
+
 func TestDecisionsFollowPrintsWhatEndsFromNowOn(t *testing.T) {
 	t.Parallel()
 	h, f := studio(t)

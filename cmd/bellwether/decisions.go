@@ -22,6 +22,7 @@ type decisionsCmd struct {
 	Node    string `help:"Served by this machine only."`
 	Outcome string `help:"With this outcome only: ok, truncated, client_disconnected, refused, failed, held_out, stream_invalid_after_commit."`
 	Follow  bool   `help:"Go on printing new ones." short:"f"`
+	Export  string `help:"Write the request ID, on the fleet as it is now, as a scenario to FILE (- = standard output)." placeholder:"FILE"`
 }
 
 // mostDecisions is the most the engine lists at once.
@@ -37,9 +38,15 @@ func (c *decisionsCmd) Run(e *environ) error {
 	case c.Outcome != "" && !slices.Contains(outcomes, fleet.Outcome(c.Outcome)):
 		return coded(exitUsage, "--outcome takes one of %s, not %q", joined(outcomes), c.Outcome)
 	}
+	if c.Export != "" && c.ID == "" {
+		return coded(exitUsage, "--export needs the ID of a decision")
+	}
 	engine, err := e.engine()
 	if err != nil {
 		return err
+	}
+	if c.Export != "" {
+		return c.export(e, engine)
 	}
 	if c.ID != "" {
 		return c.one(e, engine)

@@ -143,7 +143,8 @@ func TestOnlyRuntimeKilledBeforeContentFailsWithItsReasonAndServesAgain(t *testi
 	if a.status != http.StatusBadGateway && a.status != http.StatusServiceUnavailable || !strings.Contains(a.body, "studio") || !strings.Contains(a.body, "tiny") {
 		t.Errorf("%d %s, want an error that says what failed where", a.status, a.body)
 	}
-	h.run(t, "status").ends(t, exitDegraded).says(t, "no runtime is up")
+	until(t, "the runtime is known to be down", func() bool { return h.run(t, "status").code == exitDegraded })
+	h.run(t, "status").says(t, "no runtime is up")
 	f.restart(t)
 	until(t, "the runtime is up again", func() bool { s := h.status(t); return s.up("ollama") })
 	if status, body := h.ask(t, "tiny"); status != http.StatusOK {
