@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -249,13 +250,24 @@ func (x *exchange) completed(o fleet.Outcome, f *fleet.Failure, retry bool) flee
 		Grant: x.grant.ID, Request: x.id, Deployment: x.grant.Deployment, Outcome: o, Failure: f,
 		Took: time.Since(a.began), TTFT: a.first, Load: a.load,
 		Input: a.usage.Input, Output: a.usage.Output, Cached: a.usage.Cached, Reasoning: a.usage.Reasoning,
-		Estimate: x.query.Needs.InputTotal, Task: x.query.Needs.PrimaryTask,
+		Estimate: x.measured(), Task: x.query.Needs.PrimaryTask,
 		Truncated: a.finish == dialect.FinishLength, Validated: o == fleet.OutcomeOK, Retry: retry,
 	}
 	if a.timings != nil {
 		c.Prefill, c.Decode = a.timings.Prefill, a.timings.Decode
 	}
 	return c
+}
+
+// measured is the estimate that the runtime's count may be held against, 0 =
+// none: a prompt over the context may have been cut, and was then counted cut.
+func (x *exchange) measured() int {
+	estimate := x.query.Needs.InputTotal
+	context := cmp.Or(x.grant.Context, x.served.LoadedContext, x.served.MaxContext)
+	if context > 0 && estimate > context {
+		return 0
+	}
+	return estimate
 }
 
 // close writes the record of a request that had a grant or was left.

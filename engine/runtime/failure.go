@@ -145,7 +145,8 @@ func failureOf(status int, contentType string, body []byte) *fleet.Failure {
 		if said.text == "" {
 			f.Message = "the runtime refuses calls from this address or with this key"
 		}
-	case said.kind == "exceed_context_size_error" || strings.Contains(lower, "exceeds the available context") || strings.Contains(lower, "exceeds the context length"):
+	case said.kind == "exceed_context_size_error" || strings.Contains(lower, "exceeds the available context") || strings.Contains(lower, "exceeds the context length"),
+		strings.Contains(lower, "tokens) is too large to process"): // an embedding's input, by llama-server, as 500
 		f.Code, f.Caller = CodeContextExceeded, true
 	case status >= 400 && status < 500:
 		f.Caller = true

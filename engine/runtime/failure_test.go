@@ -34,6 +34,14 @@ func TestARuntimesWordsLoseAddressesAndFiles(t *testing.T) {
 	}
 }
 
+// llama-server 0.4 says so of an embedding's input, as a 500.
+func TestAnInputOverTheBatchIsTheCallersError(t *testing.T) {
+	f := failureOf(500, "application/json", []byte(`{"error":{"code":500,"message":"input (8002 tokens) is too large to process. increase the physical batch size (current batch size: 512)","type":"server_error"}}`))
+	if f.Code != CodeContextExceeded || !f.Caller {
+		t.Errorf("got %+v", f)
+	}
+}
+
 func TestNestedErrorsAreUnwrapped(t *testing.T) {
 	f := failureOf(400, "application/json", []byte(`{"error":"{\"error\":{\"code\":400,\"message\":\"request (9 tokens) exceeds the available context size (5 tokens)\",\"type\":\"exceed_context_size_error\"}}"}`))
 	if f.Code != CodeContextExceeded || !f.Caller || !strings.HasPrefix(f.Message, "request (9 tokens)") {

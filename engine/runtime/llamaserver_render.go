@@ -76,9 +76,9 @@ func (p *llamaPlan) conversation(c *Call, messages []dialect.Message, strict boo
 		w.raw(r.Format.Schema)
 		w.shut('}')
 		w.shut('}')
-	case r.Format.Kind != "":
+	case r.Format.Kind != "": // without a schema it would hold the answer to nothing
 		w.key("response_format")
-		w.raw(dialect.Raw(`{"type":"json_object"}`))
+		w.raw(dialect.Raw(`{"type":"json_object","schema":{"type":"object"}}`))
 	}
 	p.think(w, c)
 	p.common(w, c)

@@ -20,6 +20,12 @@ func (p *ollamaPlan) rewrite(c *Call) {
 	if options, changed := p.rewriteOptions(c); changed {
 		edits["options"] = options
 	}
+	if r.Protocol == dialect.OllamaChat && string(member(r, "format")) == `"json"` {
+		if format := ollamaFormat(c); string(format) == anyObject {
+			edits["format"] = format
+			p.edits = append(p.edits, "format json sent as the schema of any object")
+		}
+	}
 	if len(edits) == 0 {
 		p.body = r.Body
 		return

@@ -187,7 +187,7 @@ func (p *ollamaPlan) choose(c *Call) (tools []dialect.Tool, format dialect.Raw) 
 		if len(tools) > 0 {
 			p.edits = append(p.edits, "tools left out: tool_choice is none")
 		}
-		return nil, ollamaFormat(r)
+		return nil, ollamaFormat(c)
 	case dialect.ChoiceRequired:
 	case dialect.ChoiceNamed:
 		for i := range tools {
@@ -197,10 +197,10 @@ func (p *ollamaPlan) choose(c *Call) (tools []dialect.Tool, format dialect.Raw) 
 			}
 		}
 	default:
-		return tools, ollamaFormat(r)
+		return tools, ollamaFormat(c)
 	}
 	if len(tools) == 0 {
-		return nil, ollamaFormat(r)
+		return nil, ollamaFormat(c)
 	}
 	if len(tools) == 1 {
 		p.callName = tools[0].Name
@@ -245,14 +245,21 @@ func anyCallSchema(tools []dialect.Tool) dialect.Raw {
 	return w.b
 }
 
-func ollamaFormat(r *dialect.Request) dialect.Raw {
+// anyObject holds an answer to JSON. In chat, an Ollama that leaves the
+// template to llama-server takes "json" and holds the answer to nothing (0.33).
+const anyObject = `{"type":"object"}`
+
+func ollamaFormat(c *Call) dialect.Raw {
+	r := c.Request
 	switch {
 	case r.Format.Kind == dialect.FormatSchema && !r.Format.Schema.None():
 		return r.Format.Schema
-	case r.Format.Kind != "":
-		return dialect.Raw(`"json"`)
+	case r.Format.Kind == "":
+		return nil
+	case c.Deployment.Can(fleet.CapJSONSchema).Support == fleet.Yes:
+		return dialect.Raw(anyObject)
 	}
-	return nil
+	return dialect.Raw(`"json"`)
 }
 
 // generate writes a raw completion. As with Ollama's own /v1/completions the
@@ -282,7 +289,7 @@ func (p *ollamaPlan) generate(c *Call) error {
 		}
 		w.shut(']')
 	}
-	w.rawIf("format", ollamaFormat(r))
+	w.rawIf("format", ollamaFormat(c))
 	p.common(w, c)
 	w.key("truncate")
 	w.bool(false)

@@ -82,6 +82,28 @@ func planText(t *testing.T, err error, plan func() (string, []byte, []string)) s
 	return text
 }
 
+// A real Ollama 0.33 holds a chat to nothing when format is "json" and the
+// template is the model file's own; a schema it keeps to.
+func TestFormatJSONIsSentAsASchemaWhereSchemasAreKnown(t *testing.T) {
+	for _, version := range []string{"0.33.0", "0.4.0"} {
+		d := &fleet.Deployment{Capabilities: ollamaCapabilities(&modelFacts{capabilities: []string{"completion"}}, version)}
+		want := map[string]string{"0.33.0": `"format":{"type":"object"}`, "0.4.0": `"format":"json"`}[version]
+		for p, body := range map[dialect.Protocol]string{
+			dialect.OllamaChat: `{"model":"m","messages":[{"role":"user","content":"hi"}],"format":"json"}`,
+			dialect.OpenAIChat: `{"model":"m","messages":[{"role":"user","content":"hi"}],"response_format":{"type":"json_object"}}`,
+		} {
+			r, problem := dialect.Parse(p, []byte(body))
+			if problem != nil {
+				t.Fatal(problem)
+			}
+			plan, err := planOllama(&Call{Request: r, Model: "m", Deployment: d})
+			if err != nil || !strings.Contains(string(plan.body), want) {
+				t.Errorf("%s to %s: %s, %v", p, version, plan.body, err)
+			}
+		}
+	}
+}
+
 func TestNothingToChangeLeavesTheBodyAsItCame(t *testing.T) {
 	body := `{"model":"there:latest" , "messages":[ {"role":"user","content":"\u0068i"}], "options" : {"seed":1,"num_ctx":4096 }}`
 	c := callOf(t, dialect.OllamaChat, body, true)

@@ -274,15 +274,15 @@ func conformEndings(t *testing.T, s Setup) {
 	})
 	t.Run("a stream closed after its end leaves its connection", func(t *testing.T) {
 		b := s.bench(t, FakeModel{})
-		b.must(b.chat("hi", false))
 		b.must(b.chat("hi", true))
 		before := b.fake.serving.connections()
 		for range 20 {
 			b.must(b.chat("hi", true))
 			b.must(b.chat("hi", false))
 		}
-		// llama-server closes it and does not say so: then it must not be used.
-		if after := b.fake.serving.connections(); after > max(before, 1) {
+		// llama-server closes it, unannounced: there it is enough that none of
+		// these was lost on it.
+		if after := b.fake.serving.connections(); s.ollama() && after > before {
 			t.Errorf("%d connections became %d", before, after)
 		}
 	})

@@ -150,7 +150,8 @@ func (s *speech) addCall(name, args string, i int) {
 
 func (s *speech) useDefault() {
 	a := s.a
-	if len(a.format) > 0 {
+	// llama-server makes the grammar of an empty schema out of "json": anything goes.
+	if len(a.format) > 0 && (s.f.config.Kind == Ollama || kind(a.format) == '{') {
 		said := `{"answer":"` + s.m.short + ` answers"}`
 		if kind(a.format) == '{' {
 			said = string(instance(a.format))
