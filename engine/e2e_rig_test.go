@@ -32,7 +32,7 @@ import (
 // their own. They look at bytes on the wire and at what the runtimes were sent.
 
 // patience bounds every wait of these tests; only a failing one takes so long.
-const patience = 20 * time.Second
+const patience = 15 * time.Second
 
 // Words that must never be seen where people or other programs look: in logs,
 // in errors, in records. Tests put them into prompts and keys.
