@@ -203,6 +203,7 @@ type call struct {
 
 func (c *call) on(s *state) {
 	c.step(s)
+	s.settle() // who ordered a change sees it in the next heartbeat it asks for
 	close(c.done)
 }
 
