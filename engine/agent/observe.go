@@ -28,6 +28,7 @@ type server struct {
 
 	observedAt time.Time                    // start of the last good observation
 	reports    bool                         // it says what is in memory
+	told       int                          // the most models it says it keeps, 0 = it does not say
 	models     map[string]*fleet.Deployment // by canonical name; published values, never changed
 
 	tried   bool // at least one observation came back, good or not
@@ -60,13 +61,10 @@ func (srv *server) find(model string) *fleet.Deployment {
 	return srv.models[fleet.CanonicalModel(model)]
 }
 
-// maxLoaded is the most models the runtime keeps: declared, else learned from
-// its own evictions; 0 = unknown.
+// maxLoaded is the most models the runtime keeps: declared, else as it says
+// itself, else learned from its own evictions; 0 = unknown.
 func (srv *server) maxLoaded() int {
-	if srv.target.MaxLoaded > 0 {
-		return srv.target.MaxLoaded
-	}
-	return srv.cap.most
+	return cmp.Or(srv.target.MaxLoaded, srv.told, srv.cap.most)
 }
 
 // residency is where a deployment's weights are, by the newest knowledge.
@@ -292,6 +290,7 @@ func (s *state) onSeen(srv *server, inv *runtime.Inventory, started time.Time) {
 	}
 	srv.up, srv.reason, srv.fails = true, "", 0
 	srv.version, srv.reports, srv.observedAt = inv.Version, inv.ReportsResidency, started
+	srv.told = inv.MaxLoaded
 	srv.models = make(map[string]*fleet.Deployment, len(inv.Deployments))
 	for i := range inv.Deployments {
 		d := s.adopt(srv, inv.Deployments[i])

@@ -197,7 +197,7 @@ func (x *exchange) failureProblem(f *fleet.Failure) *dialect.Problem {
 		p.Remedy = "Check that the runtime serves this model; bellwether decisions shows the attempt."
 	case f.Class == fleet.FailLoad:
 		p.Status, p.Code = http.StatusServiceUnavailable, "load_failed"
-		p.Message = where + " could not be loaded: " + f.Message + "."
+		p.Message = where + ": " + f.Message + "."
 		p.Remedy = "Free memory on " + node + " or choose a smaller model."
 	default:
 		if f.Class == fleet.FailStatus && f.Status >= http.StatusInternalServerError {

@@ -136,6 +136,8 @@ func failureOf(status int, contentType string, body []byte) *fleet.Failure {
 	case status == 408:
 	case status == 429:
 		f.Class, f.Code = fleet.FailBackPressure, CodeBusy
+	case strings.Contains(lower, "model limit reached"): // a router whose models are all busy, as 500
+		f.Class, f.Code = fleet.FailBackPressure, CodeBusy
 	case status == 503 && strings.Contains(lower, "loading model"):
 		f.Class, f.Code = fleet.FailBackPressure, CodeLoading
 	case status == 503 && (strings.Contains(lower, "server busy") || strings.Contains(lower, "maximum pending")):

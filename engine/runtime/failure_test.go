@@ -42,6 +42,14 @@ func TestAnInputOverTheBatchIsTheCallersError(t *testing.T) {
 	}
 }
 
+// A llama-server router whose models are all busy: 500, and nothing is broken.
+func TestARouterAtItsModelLimitIsBusy(t *testing.T) {
+	f := failureOf(500, "application/json", []byte(`{"error":{"code":500,"message":"model limit reached, try again later","type":"server_error"}}`))
+	if f.Class != fleet.FailBackPressure || f.Code != CodeBusy {
+		t.Errorf("got %+v", f)
+	}
+}
+
 func TestNestedErrorsAreUnwrapped(t *testing.T) {
 	f := failureOf(400, "application/json", []byte(`{"error":"{\"error\":{\"code\":400,\"message\":\"request (9 tokens) exceeds the available context size (5 tokens)\",\"type\":\"exceed_context_size_error\"}}"}`))
 	if f.Code != CodeContextExceeded || !f.Caller || !strings.HasPrefix(f.Message, "request (9 tokens)") {
