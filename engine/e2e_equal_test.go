@@ -387,3 +387,51 @@ func TestResponsesAndMessagesSayWhatTheRuntimeWouldSay(t *testing.T) {
 		}
 	}
 }
+
+// Metadata of one Ollama is its own; what we add is named.
+func TestMetadataEqualsTheRuntimesOwn(t *testing.T) {
+	r := newRig(t, spec{config: quick, fakes: map[string]runtimetest.FakeConfig{"ollama": {GPU: 1, KeepAlive: -1, Models: []runtimetest.FakeModel{
+		{Name: "chat:1b", Capabilities: []string{"completion", "tools", "vision"}}, {Name: "think", Think: true}, {Name: "embed:1b", Capabilities: []string{"embedding"}}}}}})
+	f := r.fakes["ollama"]
+	chatWire.say(t, r, "chat:1b", "load", false)
+	r.await(t, "the loaded model to be seen", func() bool {
+		return r.get(t, "/api/ps").json(t).len("models") == 1 && r.get(t, "/api/ps").json(t).num("models.0.context_length") > 0
+	})
+	added := []string{"fleet_nodes", "fleet_node", "context_window"}
+	for path, list := range map[string]string{"/api/tags": "models", "/api/ps": "models", "/v1/models": "data", "/api/version": ""} {
+		theirs, ours := ask(t, direct, http.MethodGet, f.URL()+path, "").ok(t), r.get(t, path).ok(t)
+		a, b := flat(theirs), flat(ours)
+		if list != "" {
+			a, b = rows(t, theirs, list), rows(t, ours, list)
+		}
+		for at, v := range a {
+			if !equal(b[at], v) && !strings.HasSuffix(at, "expires_at") {
+				t.Errorf("%s: %s is %v, at the runtime %v", path, at, b[at], v)
+			}
+		}
+		for at := range b {
+			if _, there := a[at]; !there && !slices.ContainsFunc(added, func(k string) bool { return strings.Contains(at, "."+k) }) {
+				t.Errorf("%s: %s is %v, the runtime does not send it", path, at, b[at])
+			}
+		}
+	}
+	for _, m := range []string{"chat:1b", "think", "embed:1b"} {
+		body := `{"model":"` + m + `"}`
+		if theirs, ours := ask(t, direct, http.MethodPost, f.URL()+"/api/show", body), r.post(t, "/api/show", body); string(theirs.Body) != string(ours.Body) {
+			t.Errorf("show of %s: %s, at the runtime %s", m, ours.Body, theirs.Body)
+		}
+	}
+}
+
+// rows are a list's objects by their name, flat: "chat:1b.size".
+func rows(t testing.TB, v tree, list string) map[string]any {
+	t.Helper()
+	out := map[string]any{}
+	for i := range v.len(list) {
+		row := tree{v.at(fmt.Sprintf("%s.%d", list, i))}
+		for at, x := range flat(row) {
+			out[or(row.str("name"), row.str("id"))+"."+at] = x
+		}
+	}
+	return out
+}

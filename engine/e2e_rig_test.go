@@ -593,12 +593,6 @@ func (s *stream) line(holding string) string {
 	}
 }
 
-// rest reads to the end.
-func (s *stream) rest() *answer {
-	b, err := io.ReadAll(s.lines)
-	return &answer{Status: s.resp.StatusCode, Header: s.resp.Header, Trailer: s.resp.Trailer, Body: b, Err: err}
-}
-
 // leave drops the connection, as a client that was ended does.
 func (s *stream) leave() { s.cancel() }
 

@@ -241,7 +241,7 @@ func TestErrorsHaveTheirProtocolsShapeWhateverTheStatus(t *testing.T) {
 func TestABusyRuntimeIs429WithRetryAfterInEveryProtocol(t *testing.T) {
 	r := both.of(t)
 	busy := runtimetest.Fault{Status: 429, Body: `{"error":"slow down"}`}
-	r.fakes["ollama"].Inject(busy)
+	r.fakes["ollama"].Inject(runtimetest.QueueFull())
 	r.fakes["llama"].Inject(busy)
 	var all sync.WaitGroup
 	for _, model := range chatModels {

@@ -19,6 +19,8 @@ import (
 // The wire forms of /api/tags, /api/ps and /api/show, as far as read here.
 type (
 	ollamaDetails struct {
+		Parent        string   `json:"parent_model"`
+		Format        string   `json:"format"`
 		Family        string   `json:"family"`
 		Families      []string `json:"families"`
 		ParameterSize string   `json:"parameter_size"`
@@ -111,6 +113,10 @@ func (o *Ollama) deployment(t *ollamaTag, version string) fleet.Deployment {
 		Digest:         t.Digest,
 		Kind:           KindOllama,
 		Family:         t.Details.Family,
+		Families:       t.Details.Families,
+		Format:         t.Details.Format,
+		ParentModel:    t.Details.Parent,
+		ParameterSize:  t.Details.ParameterSize,
 		Quantization:   t.Details.Quantization,
 		Parameters:     facts.geometry.Parameters,
 		WeightsBytes:   t.Size,
