@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,31 +14,20 @@ import (
 	"time"
 )
 
-// liveClients runs the client libraries against bellwether in front of the
-// Ollama of this machine, with its smallest models.
+// liveClients runs the client libraries against bellwether in front of a real
+// runtime: that of FLEET_SOAK_URL (an Ollama or a llama-server), else the
+// Ollama of this machine. CLIENTS_CHAT, CLIENTS_TOOLS and CLIENTS_EMBED name
+// the models; else its smallest are used.
 func (s *suite) liveClients(ctx context.Context) error {
-	base := os.Getenv("OLLAMA_HOST")
-	if base == "" {
-		base = "127.0.0.1:11434"
-	}
+	base := cmp.Or(os.Getenv("FLEET_SOAK_URL"), os.Getenv("OLLAMA_HOST"), "127.0.0.1:11434")
 	if !strings.Contains(base, "://") {
 		base = "http://" + base
 	}
-	models, err := ollamaModels(ctx, base)
-	if err != nil {
-		fmt.Println("no Ollama here, so nothing to test against:", err)
+	if err := answers(ctx, base); err != nil {
+		fmt.Println("no runtime here, so nothing to test against:", err)
 		s.skipped++
 		return nil
 	}
-	env := []string{
-		"CLIENTS_CHAT=" + smallest(models, "completion"), "CLIENTS_TOOLS=" + smallest(models, "tools"), "CLIENTS_EMBED=" + smallest(models, "embedding"),
-	}
-	if env[0] == "CLIENTS_CHAT=" {
-		fmt.Println("that Ollama has no chat model: ollama pull qwen3:0.6b, then again")
-		s.skipped++
-		return nil
-	}
-	fmt.Println(base, env)
 	dir, err := os.MkdirTemp("", "bellwether-soak")
 	if err != nil {
 		return err
@@ -47,7 +37,7 @@ func (s *suite) liveClients(ctx context.Context) error {
 		return err
 	}
 	config := filepath.Join(dir, "config.yaml")
-	if err := os.WriteFile(config, fmt.Appendf(nil, "runtimes:\n  - {name: ollama, kind: ollama, url: %q}\nrouting: {auto_pull: \"off\"}\n", base), 0o600); err != nil {
+	if err := os.WriteFile(config, fmt.Appendf(nil, "runtimes:\n  - {name: real, url: %q}\nrouting: {auto_pull: \"off\"}\n", base), 0o600); err != nil {
 		return err
 	}
 	ports, err := freePorts(1)
@@ -56,6 +46,9 @@ func (s *suite) liveClients(ctx context.Context) error {
 	}
 	ctx, stop := context.WithCancel(ctx)
 	bell := command(ctx, filepath.Join(dir, exe("bellwether")), "serve", "--config", config, "--data-dir", filepath.Join(dir, "data"), "--listen", addr(ports[0]))
+	bell.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { // it is to know the one runtime only
+		return strings.HasPrefix(v, "FLEET_") || strings.HasPrefix(v, "OLLAMA_HOST=")
+	})
 	bell.Stderr = os.Stderr
 	if err := bell.Start(); err != nil {
 		stop()
@@ -66,10 +59,36 @@ func (s *suite) liveClients(ctx context.Context) error {
 		_ = bell.Wait()
 	}()
 	address := "http://" + addr(ports[0])
-	if err := untilServed(ctx, address, strings.TrimPrefix(env[0], "CLIENTS_CHAT=")); err != nil {
+	models, err := untilServed(ctx, address)
+	if err != nil {
 		return err
 	}
+	pick := func(name, capability string) string {
+		return name + "=" + cmp.Or(os.Getenv(name), smallest(models, capability))
+	}
+	env := []string{pick("CLIENTS_CHAT", "completion"), pick("CLIENTS_TOOLS", "tools"), pick("CLIENTS_EMBED", "embedding")}
+	if env[0] == "CLIENTS_CHAT=" {
+		fmt.Println("that runtime has no chat model (ollama pull qwen3:0.6b, for one), so nothing to test against")
+		s.skipped++
+		return nil
+	}
+	fmt.Println(base, env)
 	return s.nodeTests(ctx, append(env, "CLIENTS_BASE="+address)...)
+}
+
+// answers reports whether an HTTP server is there.
+func answers(ctx context.Context, base string) error {
+	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, base, nil)
+	if err != nil {
+		return err
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return err
+	}
+	return resp.Body.Close()
 }
 
 type ollamaModel struct {
@@ -108,19 +127,18 @@ func smallest(models []ollamaModel, capability string) string {
 	return ""
 }
 
-// untilServed waits until bellwether offers the model.
-func untilServed(ctx context.Context, base, model string) error {
+// untilServed waits until bellwether offers models, and lists them.
+func untilServed(ctx context.Context, base string) ([]ollamaModel, error) {
 	deadline := time.Now().Add(30 * time.Second)
 	for time.Now().Before(deadline) {
-		models, err := ollamaModels(ctx, base)
-		if err == nil && slices.ContainsFunc(models, func(m ollamaModel) bool { return m.Name == model }) {
-			return nil
+		if models, err := ollamaModels(ctx, base); err == nil && len(models) > 0 {
+			return models, nil
 		}
 		select {
 		case <-ctx.Done():
-			return ctx.Err()
+			return nil, ctx.Err()
 		case <-time.After(100 * time.Millisecond):
 		}
 	}
-	return errors.New("bellwether does not offer " + model)
+	return nil, errors.New("bellwether offers no model of that runtime")
 }

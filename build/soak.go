@@ -18,11 +18,16 @@ func soakTask(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet("soak", flag.ContinueOnError)
 	each := flags.Duration("for", time.Minute, "time for each fuzz test")
 	rounds := flags.Int("rounds", 5, "runs of all tests")
+	live := flags.Bool("live", false, "only the clients against a real runtime")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
 	s := &suite{began: time.Now()}
 	s.step("what the tests need", func() error { return prepare(ctx, s) })
+	if *live {
+		s.step("clients against a real runtime", func() error { return s.liveClients(ctx) })
+		return s.summary()
+	}
 	s.step("fuzzing", func() error { return s.fuzz(ctx, *each) })
 	s.step("all tests, again and again", func() error {
 		flags := append(s.raceFlags(), fmt.Sprintf("-count=%d", *rounds), "-timeout=2h")
