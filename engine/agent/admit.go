@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"bellwether/engine/budget"
@@ -194,6 +195,9 @@ func (s *state) reserve(le *lease, l *lane, m *admission) *fleet.Refusal {
 		c.MaxLoaded = le.server.maxLoaded()
 	}
 	victims, denial := s.leastEviction(c, m.grant.Evict, needsLoad && l.load == nil)
+	if denial != nil && denial.Kind == budget.DenyMaxLoaded && m.own && l.load == nil {
+		victims, denial = s.leastEviction(c, s.oldestIdle(le.server), true)
+	}
 	if denial != nil {
 		return denied(denial)
 	}
@@ -237,6 +241,17 @@ func (s *state) leastEviction(c budget.Candidate, plan []fleet.DeploymentID, may
 		}
 	}
 	return nil, denial
+}
+
+// oldestIdle lists what may leave a full runtime for a load its owner ordered:
+// one model less is what the runtime itself would see to, the oldest first.
+func (s *state) oldestIdle(srv *server) []fleet.DeploymentID {
+	ids := slices.DeleteFunc(s.loadedOn(srv), func(id fleet.DeploymentID) bool {
+		d := srv.find(id.Model)
+		return d == nil || d.Pinned || !s.lanes[id].idle() || s.residency(srv, d) != fleet.Loaded
+	})
+	slices.SortStableFunc(ids, func(a, b fleet.DeploymentID) int { return s.lane(a).loadedAt.Compare(s.lane(b).loadedAt) })
+	return ids
 }
 
 // assume notes that a byte is about to leave for the deployment under the
