@@ -217,7 +217,8 @@ func TestAFragileRuntimeIsDrainedInsteadOfAborted(t *testing.T) {
 	r := newRig(t, spec{config: quick, more: ", cancel: drain, parallel: 1", fakes: map[string]runtimetest.FakeConfig{
 		"llama": {Kind: runtimetest.LlamaServer, Models: []runtimetest.FakeModel{{Name: "gguf-1b"}}}}})
 	f := r.fakes["llama"]
-	f.Inject(runtimetest.Fault{Break: runtimetest.BreakHold, After: 3})
+	// The rest takes its time, so that the leaving is noticed before the end.
+	f.Inject(runtimetest.Fault{Break: runtimetest.BreakHold, After: 3, TokenDelay: 60 * time.Millisecond})
 	s := r.stream(t, "/v1/chat/completions", chatWire.body("gguf-1b", "go", true))
 	s.line("content")
 	r.holding(t)

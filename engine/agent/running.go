@@ -72,6 +72,8 @@ type Running struct {
 	times    *dialect.Timings
 	ended    time.Duration // since lease.began, when the end marker came
 	final    bool          // the runtime's end marker was passed on
+	lent     bool          // a chunk was handed out and not yet given back; reading guards it
+	left     atomic.Bool   // drained: the client left; whoever reads closes
 	closed   atomic.Bool
 	over     atomic.Bool
 }
@@ -198,7 +200,7 @@ func (r *Running) startDrained(ctx context.Context, q *dialect.Request) error {
 		if err == nil {
 			r.reading.Lock() // a Close may end the call, and look at untie, at once
 			defer r.reading.Unlock()
-			r.untie = context.AfterFunc(ctx, r.Close)
+			r.untie = context.AfterFunc(ctx, r.leave)
 		}
 		return err
 	case <-ctx.Done():
@@ -242,17 +244,42 @@ func (r *Running) wait() error {
 func (r *Running) Next() (*dialect.Chunk, error) {
 	r.reading.Lock()
 	defer r.reading.Unlock()
-	if r.closed.Load() {
+	r.lent = false
+	if r.gone() {
 		return nil, r.closedError()
 	}
 	c, err := r.next()
 	if err != nil {
 		return nil, err
 	}
-	if r.closed.Load() {
+	if r.gone() {
 		return nil, r.closedError()
 	}
+	r.lent = true
 	return c, nil
+}
+
+// gone reports whether the answer was closed; where its client left, it closes
+// it. The caller holds reading and no chunk.
+func (r *Running) gone() bool {
+	if r.left.Load() {
+		r.Close() // drained: does not wait for reading
+	}
+	return r.closed.Load()
+}
+
+// leave is the client's going where the call is drained. A chunk is its
+// reader's until they come back, so what reads the rest must wait for that.
+func (r *Running) leave() {
+	r.left.Store(true)
+	if !r.reading.TryLock() {
+		return // the reader is in Next, and sees it there
+	}
+	lent := r.lent
+	r.reading.Unlock()
+	if !lent {
+		r.Close()
+	}
 }
 
 // next reads the stream; the caller holds reading.
