@@ -81,7 +81,7 @@ type Completed struct {
 	Load      time.Duration `json:"load,omitempty"`      // part of TTFT spent loading
 	Prefill   time.Duration `json:"prefill,omitempty"`
 	Decode    time.Duration `json:"decode,omitempty"`
-	Validated  bool          `json:"validated"` // a complete, well-formed completion
+	Validated bool          `json:"validated"` // a complete, well-formed completion
 	// Retry is set when the gateway will ask again for the same request with
 	// this deployment excluded.
 	Retry bool `json:"retry,omitempty"`
