@@ -139,7 +139,7 @@ func TestKeepAliveReachesTheRuntimeUntouched(t *testing.T) {
 // silently, and the user's turn with it.
 func TestAPromptThatDoesNotFitIsRefusedWithReasonAndRemedy(t *testing.T) {
 	r := both.of(t)
-	long := strings.Repeat("a long story without end ", 8000) // ~50k tokens; models have 32k
+	long := strings.Repeat("a long story without end ", 38_000) // ~240k tokens; models have 32k
 	for _, m := range chatModels {
 		for _, w := range wires {
 			a := r.post(t, w.path, w.body(m, long, true))
@@ -163,11 +163,14 @@ func TestAPromptThatDoesNotFitIsRefusedWithReasonAndRemedy(t *testing.T) {
 	}
 	// What fits a larger context than the one loaded is given that context: the
 	// OpenAI endpoints of Ollama cannot ask for it.
+	// An engine of its own: estimates follow what other prompts have shown.
 	fits := strings.Repeat("a long story without end ", 1500) // ~9k tokens, loaded with 4k
+	r = newRig(t, spec{config: quick, fakes: map[string]runtimetest.FakeConfig{"ollama": {Models: []runtimetest.FakeModel{{Name: "chat:1b"}}}}})
+	chatWire.say(t, r, "chat:1b", "load", false)
 	_, a := chatWire.say(t, r, "chat:1b", fits, false, `,"max_tokens":5`)
 	sent := parse(t, lastServed(t, r.fakes["ollama"]).Body)
 	if got := sent.num("options.num_ctx"); got < 9000 {
-		t.Errorf("num_ctx %v was sent with 9k tokens of prompt; edits %q", got, r.decision(t, a.Header).Edits)
+		t.Errorf("num_ctx %v was sent with 9k tokens of prompt; estimated %+v, edits %q", got, r.decision(t, a.Header).Requirements.Tokens, r.decision(t, a.Header).Edits)
 	}
 }
 

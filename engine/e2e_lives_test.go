@@ -178,7 +178,9 @@ func TestAClientThatLeavesWhileWaitingIsForgotten(t *testing.T) {
 	for range 4 { // two runtimes, two slots each
 		running = append(running, begin())
 	}
-	r.await(t, "all slots to be taken", func() bool { n, _ := slots(); return n == 4 })
+	r.await(t, "all slots to be taken", func() bool {
+		return r.fakes["left"].Running("same:1b")+r.fakes["right"].Running("same:1b") == 4
+	})
 	waits := []context.CancelFunc{begin(), begin()}
 	r.await(t, "two requests to wait", func() bool { _, n := slots(); return n == 2 })
 	for _, leave := range waits {

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -304,6 +305,7 @@ func (s *shared) of(t testing.TB) *rig {
 		t.Fatal(s.err)
 	}
 	s.rig.fresh(t)
+	s.rig.load(t, s.spec)
 	t.Cleanup(func() {
 		s.rig.logs.search(t)
 		if t.Failed() {
@@ -311,6 +313,29 @@ func (s *shared) of(t testing.TB) *rig {
 		}
 	})
 	return s.rig
+}
+
+// load brings the models into memory that an earlier test took out, so that a
+// fault meets the request it is meant for and not a load.
+func (r *rig) load(t testing.TB, s spec) {
+	t.Helper()
+	for name, c := range s.fakes {
+		for _, m := range c.Models {
+			if slices.ContainsFunc(r.fakes[name].Loaded(), func(l string) bool { return fleet.SameModel(l, m.Name) }) {
+				continue
+			}
+			if err := r.agent.Refresh(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if err := r.agent.Load(t.Context(), name, m.Name); err != nil {
+				t.Fatalf("load %s on %s: %v", m.Name, name, err)
+			}
+		}
+	}
+	r.idle(t)
+	for _, f := range r.fakes {
+		f.ForgetRequests()
+	}
 }
 
 func (s *shared) end() {
