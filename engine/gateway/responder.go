@@ -32,12 +32,18 @@ type responder struct {
 	over     bool // the end, or an error, is out
 	late     bool // opened before the deployment was known: facts go to trailers
 	buf      []byte
+	pooled   *[]byte   // where buf goes when it ends
 	patience time.Time // write deadline in force
 	err      error     // first failed write
 }
 
 func newResponder(w http.ResponseWriter, enc dialect.Encoder, facts func() []fact) *responder {
-	return &responder{w: w, rc: http.NewResponseController(w), enc: enc, facts: facts}
+	a := &responder{w: w, rc: http.NewResponseController(w), enc: enc, facts: facts}
+	if enc != nil {
+		a.pooled = streamBuffers.Get().(*[]byte)
+		a.buf = (*a.pooled)[:0]
+	}
+	return a
 }
 
 // openAfter arms the timer that opens a stream which still waits after d:
@@ -60,6 +66,11 @@ func (a *responder) stop() {
 	if a.timer != nil {
 		a.timer.Stop()
 	}
+	if a.pooled != nil && cap(a.buf) <= 4*mostKept {
+		*a.pooled, a.buf = a.buf, nil
+		streamBuffers.Put(a.pooled)
+	}
+	a.pooled = nil
 }
 
 // rename replaces the encoder, for a model name that is known only now; not
@@ -186,6 +197,10 @@ func (a *responder) finish() {
 // mostKept is how much of a stream may gather here while further chunks are
 // known to follow at once.
 const mostKept = 16 << 10
+
+// streamBuffers are the buffers of streams that ended: each would grow anew to
+// the size of a burst, and be cleared on the way.
+var streamBuffers = sync.Pool{New: func() any { b := make([]byte, 0, 2*mostKept); return &b }}
 
 // flush writes the buffer out and pushes it through net/http's own; without
 // force it waits for the next call, within mostKept.
