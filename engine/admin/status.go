@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"bellwether/engine/fleet"
-	"bellwether/engine/route"
 )
 
 // Status is the answer of /admin/status and of `bellwether status --json`.
@@ -111,15 +110,4 @@ func noneUp(n *fleet.Node) bool {
 		}
 	}
 	return true
-}
-
-// LanesOf lists the lanes with work in them.
-func LanesOf(lanes map[fleet.DeploymentID]route.Lane) []QueueStatus {
-	out := []QueueStatus{}
-	for id, l := range lanes {
-		if l.Depth() > 0 {
-			out = append(out, QueueStatus{id, l.Running, l.Waiting})
-		}
-	}
-	return out
 }
