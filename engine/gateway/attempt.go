@@ -260,9 +260,17 @@ func (x *exchange) completed(o fleet.Outcome, f *fleet.Failure, retry bool) flee
 }
 
 // measured is the estimate that the runtime's count may be held against, 0 =
-// none: a prompt over the context may have been cut, and was then counted cut.
+// none. It teaches how this model's tokens relate to text, so:
+//  1. not from images or sound, nor from a short prompt among the schemas of
+//     its tools: they would pass for text that is cheap;
+//  2. not from a prompt over the context: it may have been cut, and was then
+//     counted cut.
 func (x *exchange) measured() int {
-	estimate := x.query.Needs.InputTotal
+	n := &x.query.Needs
+	estimate := n.InputTotal
+	if n.Images > 0 || n.AudioIn || n.NeedsTools && estimate < 2000 {
+		return 0
+	}
 	context := cmp.Or(x.grant.Context, x.served.LoadedContext, x.served.MaxContext)
 	if context > 0 && estimate > context {
 		return 0

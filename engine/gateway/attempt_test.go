@@ -30,3 +30,23 @@ func TestAPromptThatMayHaveBeenCutMeasuresNothing(t *testing.T) {
 		}
 	}
 }
+
+// A 9,000-token text was planned into a window of 8,000 after a few small
+// requests with images had taught that estimates are far too high.
+func TestImagesAndSmallToolPromptsDoNotTeachHowTextIsCounted(t *testing.T) {
+	for _, c := range []struct {
+		needs route.Requirements
+		want  int
+	}{
+		{route.Requirements{InputTotal: 3000, Images: 1}, 0},
+		{route.Requirements{InputTotal: 3000, AudioIn: true}, 0},
+		{route.Requirements{InputTotal: 300, NeedsTools: true}, 0},
+		{route.Requirements{InputTotal: 12000, NeedsTools: true}, 12000},
+		{route.Requirements{InputTotal: 300}, 300},
+	} {
+		x := &exchange{query: route.Query{Needs: c.needs}, grant: &fleet.Grant{}}
+		if got := x.measured(); got != c.want {
+			t.Errorf("%+v: got %d, want %d", c.needs, got, c.want)
+		}
+	}
+}
