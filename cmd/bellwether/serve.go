@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"runtime/debug"
 	"strings"
 	"syscall"
 
@@ -83,11 +82,6 @@ func (c *serveCmd) Run(e *environ) error {
 			return coded(exitRefused, "%w", taken)
 		}
 		return err
-	}
-	if os.Getenv("GOGC") == "" {
-		// The live heap is a few MB, so the default target would collect dozens of
-		// times a second under load; this costs some ten MB then, and nothing idle.
-		debug.SetGCPercent(300)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
