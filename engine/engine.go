@@ -43,6 +43,9 @@ import (
 	"bellwether/platform/desktop"
 )
 
+// mostPulls is how many models may be asked for before the first is begun.
+const mostPulls = 16
+
 // Options are what an Engine is made from.
 type Options struct {
 	Config  *Config
@@ -73,14 +76,16 @@ type Engine struct {
 	policy    atomic.Pointer[route.Policy]
 	listeners []net.Listener
 	address   string // what apps point at
-	moved     bool   // the wanted port was taken at first start
+	// pulls takes what autoPull asks for; its buffer is what may wait for Run.
+	pulls chan string
+	moved bool // the wanted port was taken at first start
 }
 
 // New builds the engine and opens what it needs: the data folder's lock, the
 // store and the sockets. Another engine on the folder is a *desktop.HeldError,
 // a taken port a *PortTakenError. On an error nothing stays open.
 func New(o Options) (e *Engine, err error) {
-	e = &Engine{opts: o, config: o.Config, log: o.Log, started: time.Now()}
+	e = &Engine{opts: o, config: o.Config, log: o.Log, started: time.Now(), pulls: make(chan string, mostPulls)}
 	defer func() {
 		if err != nil {
 			e.close()
@@ -296,18 +301,35 @@ func (e *Engine) learn(c fleet.Completed, d *fleet.Deployment) {
 	}
 }
 
-// autoPull fetches a model that requests wait for (auto_pull: on). The agent
-// reports the model when it is there, which wakes whoever waits.
+// autoPull asks for a model that requests wait for (auto_pull: on). It is
+// called by the dispatcher's loop and must not wait.
 func (e *Engine) autoPull(model string) {
-	go func() {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
-		defer cancel()
-		e.log.Info("pulling a model that requests wait for", "model", model)
-		if err := (ownerNode{e.node}).Pull(ctx, model, func(admin.Progress) {}); err != nil {
-			e.log.Warn("the pull failed", "model", model, "err", err)
-			e.queue.PullFailed(model)
+	select {
+	case e.pulls <- model:
+	default: // that many at once are a mistake, or an attack
+		e.queue.PullFailed(model)
+	}
+}
+
+// pull fetches the models asked for, each by itself, until ctx ends. The agent
+// reports a model when it is there, which wakes whoever waits.
+func (e *Engine) pull(ctx context.Context) error {
+	var group errgroup.Group
+	for {
+		select {
+		case <-ctx.Done():
+			return group.Wait()
+		case model := <-e.pulls:
+			group.Go(func() error {
+				e.log.Info("pulling a model that requests wait for", "model", model)
+				if err := (ownerNode{e.node}).Pull(ctx, model, func(admin.Progress) {}); err != nil {
+					e.log.Warn("the pull failed", "model", model, "err", err)
+					e.queue.PullFailed(model)
+				}
+				return nil
+			})
 		}
-	}()
+	}
 }
 
 // Address is the base URL apps point at.
@@ -334,6 +356,7 @@ func (e *Engine) Run(ctx context.Context) error {
 	group.Go(func() error { return e.queue.Run(traffic) })
 	group.Go(func() error { return e.agent.Run(traffic) })
 	group.Go(func() error { return e.tick(work) })
+	group.Go(func() error { return e.pull(work) })
 	servers, failed := e.serve(&group)
 	state := State{Address: e.address, Admin: e.adminAddress(), Token: e.token, PID: os.Getpid(), Version: e.opts.Version, Started: e.started}
 	if err := state.write(e.opts.Folders); err != nil {
