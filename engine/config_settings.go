@@ -331,7 +331,7 @@ var (
 		need:  []string{"name", "key"},
 		fields: map[string]kind{
 			"name":   wordKind{says: "a name without slash or space", valid: validName},
-			"key":    hiddenKind{wordKind{says: "at least 8 characters, or sha256: and 64 hexadecimal digits", valid: validKey}},
+			"key":    hiddenKind{wordKind{says: "at least 8 characters without spaces, or sha256: and 64 hexadecimal digits", valid: validKey}},
 			"rights": listOf{oneOf(RightInference, RightManage), reflect.TypeFor[string]()},
 			"limits": entryKind{start: KeyLimits{}, fields: map[string]kind{"max_in_flight": wholeKind{0, 100_000}, "priority": oneOf("", "interactive", "batch")}},
 		},
