@@ -9,6 +9,7 @@ import (
 	"bellwether/engine/admin"
 	"bellwether/engine/budget"
 	"bellwether/engine/fleet"
+	"bellwether/engine/store"
 	"bellwether/platform/desktop"
 )
 
@@ -106,14 +107,19 @@ func (e *Engine) findings() []admin.Finding {
 		found = append(found, finding("keys", "warning", "Add a key under security.api_keys, or listen on localhost.",
 			"The endpoint listens beyond this machine, but no API key is set, so nobody there can use it."))
 	}
-	if h := e.store.Health(); !h.OK {
-		found = append(found, finding("store", "broken", strings.TrimSpace(h.Remedy+" Requests are served all the same."),
-			"Decision records are being dropped (%d so far): %s.", h.Dropped, h.Reason))
-	} else {
-		found = append(found, finding("store", "ok", "", "Decision records are kept."))
-	}
+	found = append(found, storeFinding(e.store.Health()))
 	for _, w := range e.config.Warnings {
 		found = append(found, finding("settings", "note", "", "%s", w))
 	}
 	return found
+}
+
+// storeFinding says whether decision records reach the disk, and what helps
+// when they do not.
+func storeFinding(h store.Health) admin.Finding {
+	if h.OK {
+		return finding("store", "ok", "", "Decision records are kept.")
+	}
+	return finding("store", "broken", strings.TrimPrefix(h.Remedy+". Requests are served all the same.", ". "),
+		"Decision records are not being written (%d lost so far): %s.", h.Dropped, h.Reason)
 }

@@ -61,7 +61,7 @@ func (e *environ) printStatus(s *admin.Status) {
 	}
 	e.printf("%s is %s. Apps point at %s\n", s.Node.Name, line, s.Address)
 	if s.Store.Reason != "" {
-		e.printf("Records are being dropped (%d so far): %s\n", s.Store.Dropped, s.Store.Reason)
+		e.printf("Records are not being written (%d lost so far): %s\n", s.Store.Dropped, s.Store.Reason)
 	}
 	for _, rt := range s.Runtimes {
 		state := "up"
