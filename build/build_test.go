@@ -94,6 +94,15 @@ func TestChangedFilesNameTheirPackages(t *testing.T) {
 	}
 }
 
+func TestRunPassesItsFlagsToServe(t *testing.T) {
+	want := []string{"serve", "--listen", "localhost:1"}
+	for _, args := range [][]string{{"--listen", "localhost:1"}, {"--", "--listen", "localhost:1"}} {
+		if got := serveArgs(args); !slices.Equal(got, want) {
+			t.Errorf("%v: %v", args, got)
+		}
+	}
+}
+
 func TestFuzzTestsAreFound(t *testing.T) {
 	got := fuzzTests("package x\n\nfunc FuzzLoad(f *testing.F) {\n}\n\n// func FuzzNot\nfunc TestX(t *testing.T) {}\nfunc FuzzB(f *testing.F) {}\n")
 	if want := []string{"FuzzLoad", "FuzzB"}; !slices.Equal(got, want) {

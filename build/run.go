@@ -19,11 +19,20 @@ func runTask(ctx context.Context, args []string) error {
 		return err
 	}
 	fmt.Println("Apps find it at http://localhost:11435 unless its first lines say otherwise; so does a browser. Ctrl-C ends it.")
-	cmd := command(ctx, filepath.Join(dir, exe("bellwether")), append([]string{"serve"}, args...)...)
+	cmd := command(ctx, filepath.Join(dir, exe("bellwether")), serveArgs(args)...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	err = cmd.Run()
 	if ctx.Err() != nil {
 		return nil // ended by Ctrl-C, as asked
 	}
 	return err
+}
+
+// serveArgs are the program's arguments for those of the task. A leading --,
+// which many write out of habit to end the task's own flags, is left out.
+func serveArgs(args []string) []string {
+	if len(args) > 0 && args[0] == "--" {
+		args = args[1:]
+	}
+	return append([]string{"serve"}, args...)
 }
