@@ -320,7 +320,7 @@ func TestWrongUseIsToldFromFailure(t *testing.T) {
 	t.Parallel()
 	h := newHome(t, "", nil)
 	for _, args := range [][]string{{"stauts"}, {"status", "--nope"}, {"decisions", "--limit", "0"}, {"decisions", "--limit", "many"},
-		{"decisions", "--outcome", "fine"}, {"explain"}, {"models", "pull"}, {"config", "show", "--listen", "nowhere"}, {"pause", "--for", "long"}} {
+		{"decisions", "--outcome", "fine"}, {"explain"}, {"models", "pull"}, {"config", "show", "--listen", "nowhere"}, {"pause", "--for", "long"}, {"pause", "--for", "0s"}, {"pause", "--for=-1h"}} {
 		if s := h.run(t, args...).ends(t, exitUsage); s.err == "" {
 			t.Errorf("%v: nothing says what is wrong", args)
 		}

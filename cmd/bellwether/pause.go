@@ -7,18 +7,18 @@ import (
 )
 
 type pauseCmd struct {
-	For    time.Duration `help:"Resume by itself after this long: 1h, 30m." xor:"end"`
-	Until  string        `help:"Resume by itself: tomorrow (06:00), or a time like 18:30." xor:"end"`
-	Reason string        `help:"Shown wherever the pause is." default:"paused by its owner"`
+	For    *time.Duration `help:"Resume by itself after this long: 1h, 30m." xor:"end"`
+	Until  string         `help:"Resume by itself: tomorrow (06:00), or a time like 18:30." xor:"end"`
+	Reason string         `help:"Shown wherever the pause is." default:"paused by its owner"`
 }
 
 func (c *pauseCmd) Run(e *environ) error {
 	body := map[string]any{"reason": c.Reason}
 	switch {
-	case c.For > 0:
-		body["seconds"] = c.For.Seconds()
-	case c.For < 0:
+	case c.For != nil && *c.For <= 0: // 0 would mean for ever
 		return coded(exitUsage, "--for takes a time like 1h or 30m")
+	case c.For != nil:
+		body["seconds"] = c.For.Seconds()
 	case c.Until != "":
 		until, err := nextTime(c.Until, time.Now())
 		if err != nil {
