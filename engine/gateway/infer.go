@@ -132,6 +132,7 @@ func (x *exchange) run(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			x.ticket.Abandon("client gone")
+			x.left()
 			x.close(fleet.OutcomeClientDisconnected, nil)
 			return
 		case a := <-x.ticket.C():
@@ -176,6 +177,7 @@ func (x *exchange) serve(ctx context.Context, g *fleet.Grant) (done bool) {
 	}
 	f := asFailure(err)
 	if ctx.Err() != nil || x.out.broken() {
+		x.left()
 		x.complete(fleet.OutcomeClientDisconnected, &fleet.Failure{Class: fleet.FailCancelled, Message: "the client left", MayRun: f.MayRun}, false)
 		return true
 	}
@@ -191,6 +193,18 @@ func (x *exchange) serve(ctx context.Context, g *fleet.Grant) (done bool) {
 	x.out.fail(x.g, x.proto, p, x.id)
 	x.complete(outcomeOf(f, x.out.body), f, false)
 	return true
+}
+
+// statusClientLeft is what proxies answer to a connection that was given up.
+const statusClientLeft = 499
+
+// left answers a client that gave its connection up before a byte was out. One
+// that only closed its sending half still reads: silence would reach it as an
+// empty 200.
+func (x *exchange) left() {
+	x.out.failUnopened(x.g, x.proto, &dialect.Problem{Status: statusClientLeft, Code: "client_left",
+		Message: "The connection was closed while the answer was waited for, so the request was given up.",
+		Remedy:  "Keep it open in both directions until the answer is there."}, x.id)
 }
 
 // retryable reports whether another attempt may cure a failure: not when the

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"maps"
 	"net/http"
 	"slices"
@@ -124,10 +125,11 @@ func (g *Gateway) unknownPath(w http.ResponseWriter, r *http.Request, path strin
 		}
 		return
 	}
+	here := "http://" + cmp.Or(r.Host, "localhost:11435")
 	g.refuse(w, protocolOf(path, r), &dialect.Problem{
 		Status: http.StatusNotFound, Code: "unknown_endpoint",
 		Message: "There is no endpoint " + printable(path) + " here.",
-		Remedy:  "OpenAI libraries take the base URL http://localhost:11435/v1, Anthropic and Ollama libraries http://localhost:11435.",
+		Remedy:  "OpenAI libraries take the base URL " + here + "/v1, Anthropic and Ollama libraries " + here + ".",
 	}, "")
 }
 

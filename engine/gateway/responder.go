@@ -181,6 +181,16 @@ func (a *responder) fail(g *Gateway, proto dialect.Protocol, p *dialect.Problem,
 	a.finish()
 }
 
+// failUnopened is fail where nothing is out yet, and nothing else.
+func (a *responder) failUnopened(g *Gateway, proto dialect.Protocol, p *dialect.Problem, id string) {
+	a.mu.Lock()
+	unopened := !a.opened
+	a.mu.Unlock()
+	if unopened {
+		a.fail(g, proto, p, id)
+	}
+}
+
 func (a *responder) finish() {
 	a.over = true
 	if a.timer != nil {
