@@ -55,7 +55,11 @@ func (e *Engine) addNode(s *admin.Status, n *fleet.Node, waiting map[fleet.Deplo
 		r := admin.RuntimeStatus{Node: n.Name, RuntimeState: rt, Models: []admin.ModelStatus{}}
 		for i := range n.Deployments {
 			if d := &n.Deployments[i]; d.ID.Runtime == rt.Name {
-				r.Models = append(r.Models, modelStatus(d, n.Running[d.ID], waiting[d.ID]))
+				m := modelStatus(d, n.Running[d.ID], waiting[d.ID])
+				if !rt.Up {
+					m.Degraded = "its runtime is down" // what is known of it is from before
+				}
+				r.Models = append(r.Models, m)
 			}
 		}
 		s.Runtimes = append(s.Runtimes, r)

@@ -3,6 +3,8 @@ package engine
 import (
 	"testing"
 
+	"bellwether/engine/admin"
+	"bellwether/engine/fleet"
 	"bellwether/engine/store"
 )
 
@@ -14,5 +16,23 @@ func TestDoctorSaysWhatHelpsAStoreThatCannotWrite(t *testing.T) {
 	}
 	if want := "free some space; writing goes on by itself. Requests are served all the same."; f.Remedy != want {
 		t.Errorf("remedy %q", f.Remedy)
+	}
+}
+
+// What a runtime had loaded before it went down is not shown as if it served.
+func TestModelsOfARuntimeThatIsDownSaySo(t *testing.T) {
+	e := &Engine{}
+	id := fleet.DeploymentID{Node: "n", Runtime: "ollama", Model: "m"}
+	n := fleet.Node{Heartbeat: fleet.Heartbeat{
+		Runtimes:    []fleet.RuntimeState{{Name: "ollama", Reason: "connection refused"}},
+		Deployments: []fleet.Deployment{{ID: id, Residency: fleet.Loaded}},
+	}}
+	for _, up := range []bool{false, true} {
+		n.Runtimes[0].Up = up
+		s := &admin.Status{}
+		e.addNode(s, &n, nil)
+		if got := s.Runtimes[0].Models[0].Degraded != ""; got == up {
+			t.Errorf("runtime up %v: marked %v", up, got)
+		}
 	}
 }

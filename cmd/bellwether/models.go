@@ -41,7 +41,11 @@ func (modelsListCmd) Run(e *environ) error {
 	w := tabwriter.NewWriter(e.out, 2, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "MODEL\tRUNTIME\tSTATE\tDISK\tMEMORY\tCONTEXT\tCAN")
 	for _, m := range all {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", m.Deployment.Model, m.Deployment.Runtime, residency(m.Residency),
+		state := residency(m.Residency)
+		if m.Degraded != "" {
+			state += " (" + m.Degraded + ")"
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", m.Deployment.Model, m.Deployment.Runtime, state,
 			gb(m.WeightsBytes), gb(m.MemoryBytes), number(m.Context), abilities(m.Capabilities))
 	}
 	return w.Flush()
