@@ -30,8 +30,13 @@ func TestUndeclaredParallelismIsLearnedFromTraffic(t *testing.T) {
 		all.Wait()
 	}
 	h.runWith(t, chat("tiny", false), "explain", "--live", "-").says(t, "slots 8").lacks(t, "slots_learned")
-	crowd(2, false)
-	crowd(1, true)
+	// How soon it is sure depends on how evenly this machine lets them run.
+	for round := range 24 {
+		crowd(1, round%2 == 1)
+		if out := h.runWith(t, chat("tiny", false), "explain", "--live", "-").out; strings.Contains(out, "slots 2,") {
+			break
+		}
+	}
 	h.runWith(t, chat("tiny", false), "explain", "--live", "-").says(t, "slots 2", "of 2", "slots_learned:")
 
 	// From now on the others wait here, where they could still go elsewhere.
