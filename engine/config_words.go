@@ -15,6 +15,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"bellwether/engine/fleet"
+	"bellwether/engine/route"
 )
 
 // The valid... functions say what is wrong with a text; errValue when the
@@ -249,7 +250,7 @@ func nearest(name string, known []string) string {
 	best, least := "", len(name)/3+2
 	tail := name[strings.LastIndexByte(name, '.')+1:]
 	for _, k := range known {
-		d := editDistance(name, k)
+		d := route.EditDistance(name, k)
 		if k[strings.LastIndexByte(k, '.')+1:] == tail {
 			d = min(d, 1)
 		}
@@ -258,24 +259,4 @@ func nearest(name string, known []string) string {
 		}
 	}
 	return best
-}
-
-// editDistance counts the letters to change, add or drop between two words.
-func editDistance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost = 1 + min(diagonal, row[j], row[j+1])
-			}
-			diagonal, row[j+1] = row[j+1], cost
-		}
-	}
-	return row[len(b)]
 }

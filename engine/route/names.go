@@ -200,6 +200,11 @@ func distance(a, b string) int {
 	if len(baseA) > 2 && len(baseB) > 2 && (strings.Contains(baseA, baseB) || strings.Contains(baseB, baseA)) {
 		return 2
 	}
+	return EditDistance(a, b)
+}
+
+// EditDistance counts the bytes to change, add or drop between two words.
+func EditDistance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for k := range row {
 		row[k] = k
