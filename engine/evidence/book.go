@@ -61,6 +61,8 @@ type Habits struct {
 	Calibration Figure            `json:"calibration"`
 	Output      map[string]Figure `json:"output,omitempty"`    // p75 tokens by task, "" = all
 	Reasoning   map[string]Figure `json:"reasoning,omitempty"` // p75 tokens by task, "" = all
+	// Quality is the share of checked items an eval saw answered right, by task.
+	Quality map[string]Figure `json:"quality,omitempty"`
 }
 
 // Book is everything known at one instant. It is never changed once published.
@@ -156,6 +158,15 @@ func (b *Book) Output(d *fleet.Deployment, task string) Figure {
 func (b *Book) Reasoning(d *fleet.Deployment, task string) Figure {
 	if h := b.Habits(d); h != nil {
 		return forTask(h.Reasoning, task)
+	}
+	return Figure{}
+}
+
+// Quality returns the share of an eval's items for the task that the model
+// answered right, 0 to 1, and how many items that were.
+func (b *Book) Quality(d *fleet.Deployment, task string) Figure {
+	if h := b.Habits(d); h != nil {
+		return h.Quality[task]
 	}
 	return Figure{}
 }

@@ -240,6 +240,12 @@ type Deployment struct {
 	Capabilities Capabilities `json:"capabilities,omitempty"`
 	Honours      []string     `json:"honours,omitempty"` // request fields its adapter passes on: seed, logprobs, n, min_p ...
 	Tags         []string     `json:"tags,omitempty"`
+	// Priors are by task, "" = any; its operator's, else the catalogue's. A
+	// published map is never changed.
+	Priors map[string]Prior `json:"priors,omitempty"`
+	// Template is a short hash of the chat template, where the digest does not
+	// cover it; "" = unknown.
+	Template string `json:"template,omitempty"`
 	Disabled     bool         `json:"disabled,omitempty"` // switched off by its operator
 	Unhealthy    string       `json:"unhealthy,omitempty"`
 	Pinned       bool         `json:"pinned,omitempty"` // never evicted by us
