@@ -25,14 +25,15 @@ type ModelKey struct {
 	Identity     string // the digest, else the runtime's spelling of the name
 	Quantization string
 	Kind         string
+	Template     string // where the digest does not cover it
 }
 
 // ModelKeyOf returns the key a model's habits are kept under.
 func ModelKeyOf(d *fleet.Deployment) ModelKey {
 	if d.Digest != "" {
-		return ModelKey{d.Digest, d.Quantization, d.Kind}
+		return ModelKey{d.Digest, d.Quantization, d.Kind, d.Template}
 	}
-	return ModelKey{d.ID.Model, d.Quantization, d.Kind}
+	return ModelKey{d.ID.Model, d.Quantization, d.Kind, d.Template}
 }
 
 // Figure is a measured number and how many samples stand behind it. With N 0
@@ -63,6 +64,7 @@ type Habits struct {
 	Reasoning   map[string]Figure `json:"reasoning,omitempty"` // p75 tokens by task, "" = all
 	// Quality is the share of checked items an eval saw answered right, by task.
 	Quality map[string]Figure `json:"quality,omitempty"`
+	Grades  map[string]Grade  `json:"grades,omitempty"` // where Quality comes from
 }
 
 // Book is everything known at one instant. It is never changed once published.
@@ -73,6 +75,9 @@ type Book struct {
 
 	speedAt map[Key]int
 	habitAt map[ModelKey]int
+	kin     map[ModelKey][]ModelKey // by ModelKey.kin, the latest used first
+
+	probes map[fleet.DeploymentID]*probedState
 }
 
 // Speeds returns what is known of a deployment, nil if nothing is.
@@ -91,10 +96,25 @@ func (b *Book) Habits(d *fleet.Deployment) *Habits {
 	if b == nil {
 		return nil
 	}
-	if i, ok := b.habitAt[ModelKeyOf(d)]; ok && i < len(b.habits) {
+	if i, ok := b.habitAt[b.keyFor(ModelKeyOf(d))]; ok && i < len(b.habits) {
 		return b.habits[i]
 	}
 	return nil
+}
+
+// keyFor returns the key under which a model's habits are: its own, and while
+// its runtime cannot tell what the model is made of, that of the make it was
+// last seen in.
+func (b *Book) keyFor(k ModelKey) ModelKey {
+	if !k.vague() {
+		return k
+	}
+	for _, known := range b.kin[k.kin()] {
+		if known.covers(k) {
+			return known
+		}
+	}
+	return k
 }
 
 // Seconds returns the p75 of a deployment's answers, dispatch to end.

@@ -1,6 +1,8 @@
 package evidence
 
 import (
+	"cmp"
+	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -51,6 +53,7 @@ type Ledger struct {
 	clock  uint64 // counts observations, to find the longest unused
 	speeds map[Key]*speedState
 	habits map[ModelKey]*habitState
+	probes map[fleet.DeploymentID]*probedState // values are never changed
 	book   atomic.Pointer[Book]
 }
 
@@ -75,6 +78,7 @@ type habitState struct {
 	calibration mean
 	output      map[string]*window
 	reasoning   map[string]*window
+	grades      map[string]Grade
 }
 
 // parallelState learns a runtime's parallelism: the most requests it worked on
@@ -97,6 +101,7 @@ func NewLedger() *Ledger {
 func (l *Ledger) clear() {
 	l.speeds = map[Key]*speedState{}
 	l.habits = map[ModelKey]*habitState{}
+	l.probes = map[fleet.DeploymentID]*probedState{}
 }
 
 // Book returns what is known now. It never blocks.
@@ -270,6 +275,7 @@ func newSpeedState() *speedState {
 
 func (l *Ledger) habit(k ModelKey) (h *habitState, grown bool) {
 	l.clock++
+	k = l.book.Load().keyFor(k)
 	if h = l.habits[k]; h == nil {
 		h = newHabitState()
 		l.habits[k] = h
@@ -280,7 +286,7 @@ func (l *Ledger) habit(k ModelKey) (h *habitState, grown bool) {
 }
 
 func newHabitState() *habitState {
-	return &habitState{output: map[string]*window{}, reasoning: map[string]*window{}}
+	return &habitState{output: map[string]*window{}, reasoning: map[string]*window{}, grades: map[string]Grade{}}
 }
 
 // publish makes the next book. Only what changed is computed; of the rest the
@@ -312,7 +318,7 @@ func (l *Ledger) publish(s *speedState, h *habitState, grown bool) {
 
 // rebuild makes a book with new indexes: a key came or went.
 func (l *Ledger) rebuild() {
-	b := &Book{speedAt: make(map[Key]int, len(l.speeds)), habitAt: make(map[ModelKey]int, len(l.habits))}
+	b := &Book{speedAt: make(map[Key]int, len(l.speeds)), habitAt: make(map[ModelKey]int, len(l.habits)), kin: make(map[ModelKey][]ModelKey, len(l.habits))}
 	for k, s := range l.speeds {
 		s.at = len(b.speeds)
 		b.speedAt[k] = s.at
@@ -322,7 +328,12 @@ func (l *Ledger) rebuild() {
 		h.at = len(b.habits)
 		b.habitAt[k] = h.at
 		b.habits = append(b.habits, h.told)
+		b.kin[k.kin()] = append(b.kin[k.kin()], k)
 	}
+	for _, kin := range b.kin {
+		slices.SortFunc(kin, func(x, y ModelKey) int { return cmp.Compare(l.habits[y].used, l.habits[x].used) })
+	}
+	b.probes = maps.Clone(l.probes)
 	l.book.Store(b)
 }
 
@@ -334,6 +345,11 @@ func (l *Ledger) forget() {
 	}
 	for len(l.habits) > maxKeys {
 		delete(l.habits, oldest(l.habits, func(h *habitState) uint64 { return h.used }))
+	}
+	if len(l.probes) > maxKeys {
+		for _, p := range newestFirst(l.probes)[maxKeys:] {
+			delete(l.probes, p.Deployment)
+		}
 	}
 }
 
@@ -366,6 +382,8 @@ func (h *habitState) habits() *Habits {
 		Calibration: h.calibration.figure(),
 		Output:      quantiles(h.output, 0.75),
 		Reasoning:   quantiles(h.reasoning, 0.75),
+		Quality:     figures(h.grades),
+		Grades:      maps.Clone(h.grades),
 	}
 }
 

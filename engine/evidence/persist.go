@@ -11,9 +11,10 @@ import (
 // stored is the ledger as JSON. Entries are sorted, so that the same ledger
 // gives the same bytes.
 type stored struct {
-	Version int           `json:"version"`
-	Speeds  []storedSpeed `json:"speeds"`
-	Habits  []storedHabit `json:"habits"`
+	Version int            `json:"version"`
+	Speeds  []storedSpeed  `json:"speeds"`
+	Habits  []storedHabit  `json:"habits"`
+	Probes  []*probedState `json:"probes,omitempty"`
 }
 
 type storedSpeed struct {
@@ -33,8 +34,11 @@ type storedHabit struct {
 	Calibration mean                 `json:"calibration"`
 	Output      map[string][]float64 `json:"output,omitempty"`
 	Reasoning   map[string][]float64 `json:"reasoning,omitempty"`
+	Grades      map[string]Grade     `json:"grades,omitempty"`
 }
 
+// storedVersion is of a form that older programs could not read. Version 1 has
+// only grown: what is missing in an older file was not measured yet.
 const storedVersion = 1
 
 // Export returns everything measured, as JSON for the store.
@@ -46,8 +50,9 @@ func (l *Ledger) Export() []byte {
 			slices.Clone(s.loads.values), s.prefill, s.decode, s.parallel})
 	}
 	for k, h := range l.habits {
-		out.Habits = append(out.Habits, storedHabit{k, h.used, h.calibration, values(h.output), values(h.reasoning)})
+		out.Habits = append(out.Habits, storedHabit{k, h.used, h.calibration, values(h.output), values(h.reasoning), maps.Clone(h.grades)})
 	}
+	out.Probes = newestFirst(l.probes)
 	l.mu.Unlock()
 	slices.SortFunc(out.Speeds, func(a, b storedSpeed) int { return compareKeys(a.Key, b.Key) })
 	slices.SortFunc(out.Habits, func(a, b storedHabit) int { return compareModelKeys(a.Key, b.Key) })
@@ -88,9 +93,15 @@ func (l *Ledger) Import(b []byte) error {
 		st.used, st.calibration = h.Used, h.Calibration
 		fillTasks(st.output, h.Output, keepTokens)
 		fillTasks(st.reasoning, h.Reasoning, keepTokens)
+		fillGrades(st.grades, h.Grades)
 		st.told = st.habits()
 		l.habits[h.Key] = st
 		l.clock = max(l.clock, h.Used)
+	}
+	for _, p := range in.Probes {
+		if p != nil {
+			l.probes[p.Deployment] = p
+		}
 	}
 	l.forget()
 	l.rebuild()
@@ -113,6 +124,14 @@ func fillTasks(m map[string]*window, in map[string][]float64, size int) {
 	}
 }
 
+func fillGrades(m, in map[string]Grade) {
+	for _, task := range slices.Sorted(maps.Keys(in)) {
+		if g := in[task]; g.Of > 0 && g.Right >= 0 && g.Right <= g.Of && len(m) < maxTasks {
+			m[task] = g
+		}
+	}
+}
+
 func fill(w *window, values []float64) {
 	for _, v := range values {
 		w.add(v)
@@ -127,5 +146,5 @@ func compareKeys(a, b Key) int {
 }
 
 func compareModelKeys(a, b ModelKey) int {
-	return strings.Compare(a.Identity+"\x00"+a.Quantization+"\x00"+a.Kind, b.Identity+"\x00"+b.Quantization+"\x00"+b.Kind)
+	return strings.Compare(a.Identity+"\x00"+a.Quantization+"\x00"+a.Kind+"\x00"+a.Template, b.Identity+"\x00"+b.Quantization+"\x00"+b.Kind+"\x00"+b.Template)
 }

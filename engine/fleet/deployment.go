@@ -245,12 +245,12 @@ type Deployment struct {
 	Priors map[string]Prior `json:"priors,omitempty"`
 	// Template is a short hash of the chat template, where the digest does not
 	// cover it; "" = unknown.
-	Template string `json:"template,omitempty"`
-	Disabled     bool         `json:"disabled,omitempty"` // switched off by its operator
-	Unhealthy    string       `json:"unhealthy,omitempty"`
-	Pinned       bool         `json:"pinned,omitempty"` // never evicted by us
-	Degraded     string       `json:"degraded,omitempty"`
-	ModifiedAt   time.Time    `json:"modified_at,omitzero"`
+	Template   string    `json:"template,omitempty"`
+	Disabled   bool      `json:"disabled,omitempty"` // switched off by its operator
+	Unhealthy  string    `json:"unhealthy,omitempty"`
+	Pinned     bool      `json:"pinned,omitempty"` // never evicted by us
+	Degraded   string    `json:"degraded,omitempty"`
+	ModifiedAt time.Time `json:"modified_at,omitzero"`
 }
 
 // Can returns what is known of a capability.
