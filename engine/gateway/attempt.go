@@ -38,7 +38,7 @@ func (x *exchange) try(ctx context.Context, g *fleet.Grant) error {
 	}
 	defer run.Close()
 	x.edits, x.attempt.load = run.Edits(), run.LoadTime()
-	if x.req.Stream {
+	if x.req.Stream && x.asked == nil {
 		return x.relay(run)
 	}
 	return x.gather(run)
@@ -95,6 +95,10 @@ func (x *exchange) gather(run Running) error {
 		if f := checkVectors(x.req.Embed, reply.Vectors); f != nil {
 			return f
 		}
+	}
+	if x.asked != nil {
+		x.got(reply)
+		return nil
 	}
 	if err := x.out.whole(dialect.ReplyContentType(x.proto), dialect.EncodeReply(x.req, x.ident, reply)); err != nil {
 		return &fleet.Failure{Class: fleet.FailCancelled, Message: "the client left"}

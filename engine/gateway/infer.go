@@ -43,6 +43,9 @@ type exchange struct {
 	edits    []string
 	notes    []string
 	mayRun   bool
+
+	// asked is set for our own requests (Ask): the answer goes in there.
+	asked *asking
 }
 
 // infer serves one inference endpoint.
@@ -118,6 +121,12 @@ func (x *exchange) run(ctx context.Context) {
 	x.out = newResponder(x.w, enc, x.facts)
 	x.out.openAfter(policy.OpenAfter)
 	defer x.out.stop()
+	x.await(ctx)
+}
+
+// await takes grants until one attempt ends the request, and completes and
+// records it once.
+func (x *exchange) await(ctx context.Context) {
 	x.g.metrics.inFlight.Inc()
 	defer x.g.metrics.inFlight.Dec()
 
@@ -134,6 +143,9 @@ func (x *exchange) run(ctx context.Context) {
 			x.ticket.Abandon("client gone")
 			x.left()
 			x.close(fleet.OutcomeClientDisconnected, nil)
+			return
+		case <-x.waited():
+			x.gaveUp()
 			return
 		case a := <-x.ticket.C():
 			x.decision, x.queued = a.Decision, a.Queued
@@ -182,7 +194,7 @@ func (x *exchange) serve(ctx context.Context, g *fleet.Grant) (done bool) {
 		return true
 	}
 	x.last = f
-	if !x.out.body && retryable(f) {
+	if !x.out.body && retryable(f) && !x.once() {
 		x.steps = append(x.steps, route.FailoverStep{Deployment: g.Deployment, Failure: *f, AfterMs: ms(time.Since(x.attempt.began))})
 		x.mayRun = x.mayRun || f.MayRun
 		x.g.Dispatcher.Completed(x.completed(fleet.OutcomeFailed, f, true))
@@ -190,7 +202,7 @@ func (x *exchange) serve(ctx context.Context, g *fleet.Grant) (done bool) {
 		return false
 	}
 	p := x.failureProblem(f)
-	x.out.fail(x.g, x.proto, p, x.id)
+	x.fail(p)
 	x.complete(outcomeOf(f, x.out.body), f, false)
 	return true
 }
@@ -202,6 +214,10 @@ const statusClientLeft = 499
 // that only closed its sending half still reads: silence would reach it as an
 // empty 200.
 func (x *exchange) left() {
+	if x.asked != nil {
+		x.asked.problem = x.asked.givenUp()
+		return
+	}
 	x.out.failUnopened(x.g, x.proto, &dialect.Problem{Status: statusClientLeft, Code: "client_left",
 		Message: "The connection was closed while the answer was waited for, so the request was given up.",
 		Remedy:  "Keep it open in both directions until the answer is there."}, x.id)
@@ -248,8 +264,17 @@ func (x *exchange) refused(a queue.Answer) {
 	case a.Decision.RefuseCode == route.RefuseAskPull && x.g.AskPull != nil:
 		x.g.AskPull(x.req.Model, x.query.Needs.App)
 	}
-	x.out.fail(x.g, x.proto, p, x.id)
+	x.fail(p)
 	x.closeWith(outcome, p)
+}
+
+// fail tells the client, or whoever of us asks.
+func (x *exchange) fail(p *dialect.Problem) {
+	if x.asked != nil {
+		x.asked.problem = p
+		return
+	}
+	x.out.fail(x.g, x.proto, p, x.id)
 }
 
 // facts are the X-Fleet headers of an answer; none before a grant.

@@ -24,7 +24,7 @@ type holds struct {
 // hold puts a request on the list, for at most limit from its arrival on.
 func (d *Dispatcher) hold(t *Ticket, limit time.Duration) {
 	t.holdUntil = t.arrived.Add(limit)
-	if !d.now.Before(t.holdUntil) {
+	if t.q.NoHold || !d.now.Before(t.holdUntil) {
 		d.refuse(t, t.decision, true)
 		return
 	}

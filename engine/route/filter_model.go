@@ -88,7 +88,7 @@ func checkAlias(c *cand, a *Alias) {
 // wrong has its own code.
 func (j *judge) missing(d *fleet.Deployment) (out []fleet.Capability) {
 	j.demands(d, func(name fleet.Capability) bool {
-		if d.Can(name).Support != fleet.Yes {
+		if j.stands(d.Can(name)) {
 			out = append(out, name)
 		}
 		return true
@@ -96,10 +96,19 @@ func (j *judge) missing(d *fleet.Deployment) (out []fleet.Capability) {
 	return out
 }
 
+// stands reports whether what is known of a needed capability is in the way. A
+// probe asks to find out, so only its operator's no is in the way of one.
+func (j *judge) stands(c fleet.Claim) bool {
+	if j.q.Probing {
+		return c.Support == fleet.No && c.Source == fleet.SourceOperator
+	}
+	return c.Support != fleet.Yes
+}
+
 // lacks reports whether any is missing.
 func (j *judge) lacks(d *fleet.Deployment) (lacks bool) {
 	j.demands(d, func(name fleet.Capability) bool {
-		lacks = d.Can(name).Support != fleet.Yes
+		lacks = j.stands(d.Can(name))
 		return !lacks
 	})
 	return lacks

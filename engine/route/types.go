@@ -103,6 +103,11 @@ type Query struct {
 	Failed []fleet.DeploymentID `json:"failed,omitempty"`
 	// Changed is set once the request has moved to another listed candidate.
 	Changed bool `json:"changed,omitempty"`
+	// NoHold: it is refused at once where others would wait in the holding list.
+	NoHold bool `json:"no_hold,omitempty"`
+	// Probing: it finds out what a deployment can do, so only its operator's no
+	// is in the way, and nothing that is not known or was found before.
+	Probing bool `json:"probing,omitempty"`
 }
 
 // Lane is what is known of one node:model queue.
