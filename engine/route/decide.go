@@ -27,8 +27,8 @@ func Decide(v *View, p *Policy, q *Query) *Decision {
 //  0. A retry stays with its model while another of its deployments can serve,
 //     and moves to another listed model at most once.
 //  1. The first listed model that is loaded somewhere wins: a loaded fallback
-//     beats loading the first choice. An alias in pinned order takes the first
-//     that some node can serve.
+//     beats loading the first choice. For an alias stands its best ranked
+//     member; in pinned order, the first that some node can serve.
 //  2. Else the first that some node can load.
 //  3. With model_fallback on, any other model in memory that can serve.
 //  4. Else the request waits, if waiting may cure what is in the way of one.
@@ -241,9 +241,9 @@ func (j *judge) reason(code string, operands ...any) {
 // what kept the others out.
 func (j *judge) finish() {
 	slices.SortStableFunc(j.cands, func(a, b *cand) int {
-		switch {
+		switch x, y := &j.wants[a.want], &j.wants[b.want]; {
 		case a.want != b.want:
-			return cmp.Compare(a.want, b.want)
+			return cmp.Or(cmp.Compare(x.listed, y.listed), cmp.Compare(x.order, y.order), cmp.Compare(a.want, b.want))
 		case j.before(a, b):
 			return -1
 		default:

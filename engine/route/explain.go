@@ -89,6 +89,9 @@ func (p *Plan) words() string {
 
 func (d *Decision) explainCandidate(b *strings.Builder, c *Candidate) {
 	fmt.Fprintf(b, "%s %s = %s\n", d.called(c.Deployment), points(c.NodeScore), c.Signals.words())
+	if c.ranked() {
+		fmt.Fprintf(b, "  score %s = quality %s%s\n", points(c.Score), points(c.Quality), c.costWords())
+	}
 	fmt.Fprintf(b, "  depth %d of %d, needs %s + %s", c.Depth, c.Slots, comma(int64(c.Tokens.Input)), comma(int64(c.Tokens.Output)))
 	if c.Tokens.Reasoning > 0 {
 		fmt.Fprintf(b, " + %s", comma(int64(c.Tokens.Reasoning)))
@@ -98,6 +101,27 @@ func (d *Decision) explainCandidate(b *strings.Builder, c *Candidate) {
 		fmt.Fprintf(b, ", %s", n)
 	}
 	b.WriteString("\n")
+}
+
+// ranked reports whether the candidate stood for its model in a ranking: what
+// is so judged always has some quality.
+func (c *Candidate) ranked() bool { return c.Quality > 0 || c.Score != 0 }
+
+// costWords lists the costs that count, unweighted, and the affinity.
+func (c *Candidate) costWords() string {
+	var b strings.Builder
+	for _, t := range []struct {
+		name  string
+		value float64
+	}{{"latency", c.LatencyCost}, {"residency", c.ResidencyCost}, {"overhead", c.OverheadCost}} {
+		if s := points(t.value); s != "0" {
+			fmt.Fprintf(&b, ", %s cost %s", t.name, s)
+		}
+	}
+	if c.AffinityAdjust != 0 {
+		fmt.Fprintf(&b, ", affinity %s", points(c.AffinityAdjust))
+	}
+	return b.String()
 }
 
 // words lists the signals that count, in their order.
@@ -164,6 +188,14 @@ func RenderReason(r Reason) string {
 		return t(0) + " is in no machine's memory; " + t(1) + " can load it best"
 	case "pinned_order":
 		return t(0) + " is the first of its alias's order that can serve; " + t(1) + " has the best score for it"
+	case "ranked":
+		return t(1) + " has the best score for " + t(0)
+	case "rank":
+		return rankWords(r.Operands)
+	case "tolerance":
+		return t(0) + " is as good as " + t(1) + " as far as is known (within " + points(numberOf(operandAt(r.Operands, 2))) + ") and takes less memory"
+	case "affinity":
+		return t(0) + " is the model of this conversation"
 	case "same_model":
 		return "a retry stays with " + t(0) + " while another deployment has it; " + t(1) + " has the best score"
 	case "fallback":
@@ -199,6 +231,22 @@ func RenderReason(r Reason) string {
 	}
 }
 
+// rankWords tell the outcome of a ranking: model, score, task, label of its
+// quality, the quality, and among how many.
+func rankWords(operands []any) string {
+	t := func(i int) string { return textOf(operandAt(operands, i)) }
+	words := t(0) + " wins"
+	if of := numberOf(operandAt(operands, 5)); of > 1 {
+		words += " among " + comma(int64(of))
+	} else {
+		words = t(0) + " is the only one that can serve"
+	}
+	if task := t(2); task != "" {
+		words += " for " + task
+	}
+	return words + ", score " + t(1) + ": quality " + points(numberOf(operandAt(operands, 4))) + " (" + t(3) + ")"
+}
+
 // unknownWords are for names that nothing serves.
 func unknownWords(r Reason, t func(int) string) string {
 	switch r.Code {
@@ -206,10 +254,11 @@ func unknownWords(r Reason, t func(int) string) string {
 		return "no machine has a model called " + t(0)
 	case "fleet_empty":
 		return "no machine has any model"
-	case "alias_needed":
-		return "no alias called " + t(0) + " is set up"
 	case "alias_empty":
-		return "the alias " + t(0) + " lists no models"
+		if tags := t(1); tags != "" {
+			return "no machine has a chat model with the tags of " + t(0) + ": " + tags
+		}
+		return "no machine has a chat model for " + t(0) + " to choose"
 	case "alias_absent":
 		return "none of the models of the alias " + t(0) + " is installed: " + t(1)
 	case "unknown_node":

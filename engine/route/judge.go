@@ -16,10 +16,12 @@ type judge struct {
 	p     *Policy
 	q     *Query
 	alias *Alias // the request's name is one, else nil
-	wants []want
-	nodes []nodeView
-	cands []*cand
-	d     *Decision
+	// listed counts the names of the request that were expanded into wants.
+	listed int
+	wants  []want
+	nodes  []nodeView
+	cands  []*cand
+	d      *Decision
 
 	// median is the fleet's median memory bandwidth, GB/s; 0 = none is known.
 	median float64
@@ -166,11 +168,12 @@ func (j *judge) judge(c *cand) {
 	j.score(c)
 }
 
-// absences says for each wanted model that is somewhere which nodes do not have it.
+// absences says for each wanted model that is somewhere which nodes do not have
+// it. An open alias asks for what there is, so nothing is absent.
 func (j *judge) absences() {
 	for i := range j.wants {
 		w := &j.wants[i]
-		if !w.known || w.only != (fleet.DeploymentID{}) {
+		if !w.known || w.only != (fleet.DeploymentID{}) || w.alias != nil && w.alias.open() {
 			continue
 		}
 		for k := range j.nodes {

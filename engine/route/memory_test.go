@@ -74,10 +74,13 @@ func drawView(t *rapid.T, nodes int) *View {
 }
 
 func drawQuery(t *rapid.T) *Query {
-	q := &Query{Request: "r", Model: rapid.SampledFrom([]string{"a", "b", "c:latest"}).Draw(t, "model"), Attempt: 1, Arrived: scenarioNow, Origin: "p",
+	q := &Query{Request: "r", Model: rapid.SampledFrom([]string{"a", "b", "c:latest", "auto", "auto:fast"}).Draw(t, "model"), Attempt: 1, Arrived: scenarioNow, Origin: "p",
 		Needs: Requirements{Role: RoleChat, Streaming: true, App: "x", Tokens: Tokens{Input: rapid.IntRange(0, 20000).Draw(t, "in"), Output: 1024}}}
 	if rapid.Bool().Draw(t, "fallback") {
 		q.Fallbacks = []string{"d", "b"}
+	}
+	if rapid.Bool().Draw(t, "tasks") {
+		q.Needs.PrimaryTask, q.Needs.Tasks = "coding", map[string]float64{"coding": 0.5, "chat": 0.3, "math": 0.2}
 	}
 	return q
 }

@@ -13,6 +13,8 @@ type want struct {
 	canon    string             // its canonical form, for comparing
 	only     fleet.DeploymentID // asked by deployment id: no other will do; zero = any
 	alias    *Alias             // whose member it is, nil = named by the request
+	listed   int                // place of the name it comes from in the request's list
+	order    int                // among those of its listed name, once ranked
 	fallback bool               // from the list behind the first choice
 	known    bool               // some deployment of the fleet has it
 }
@@ -43,15 +45,14 @@ func (j *judge) resolve() {
 // expand adds one listed name: an alias becomes its members, a deployment id
 // one want that only it can fill, anything else a model.
 func (j *judge) expand(name string, fallback bool) {
-	if alias, called := j.p.AliasFor(name); alias != nil {
+	j.listed++
+	if alias, called := j.aliasFor(name); alias != nil {
 		if !fallback {
 			j.alias = alias
 			j.d.Alias = called
 			j.d.Profile = j.profile(alias)
 		}
-		for _, m := range alias.Models {
-			j.add(want{name: m, alias: alias, fallback: fallback})
-		}
+		j.expandAlias(alias, fallback)
 		return
 	}
 	if d := j.deploymentNamed(name); d != nil {
@@ -61,8 +62,23 @@ func (j *judge) expand(name string, fallback bool) {
 	j.add(want{name: name, fallback: fallback})
 }
 
+func (j *judge) expandAlias(a *Alias, fallback bool) {
+	if a.open() {
+		j.expandOpen(a, fallback)
+		return
+	}
+	for _, m := range a.Models {
+		w := want{name: m, alias: a, fallback: fallback}
+		if d := j.deploymentNamed(m); d != nil {
+			w.name, w.only = d.ID.Model, d.ID
+		}
+		j.add(w)
+	}
+}
+
 func (j *judge) add(w want) {
 	w.canon = fleet.CanonicalModel(w.name)
+	w.listed = j.listed
 	for i := range j.wants {
 		if j.wants[i].canon == w.canon && (j.wants[i].only == w.only || j.wants[i].only == fleet.DeploymentID{}) {
 			return
@@ -80,43 +96,6 @@ func (j *judge) profile(a *Alias) string {
 		return a.Profile
 	}
 	return "balanced"
-}
-
-// AliasFor returns the alias a name stands for and under which key, nil if it
-// stands for none. An exact key wins, then auto:balanced as auto, then the
-// pattern (claude-*) with the most letters. A ":latest" that some clients add
-// to every name is not part of an alias.
-func (p *Policy) AliasFor(name string) (alias *Alias, key string) {
-	if len(p.Aliases) == 0 {
-		return nil, ""
-	}
-	n := strings.TrimSuffix(strings.ToLower(name), ":latest")
-	if n == "auto:balanced" {
-		if a, ok := p.Aliases[n]; ok {
-			return &a, n
-		}
-		n = "auto"
-	}
-	if a, ok := p.Aliases[n]; ok {
-		return &a, n
-	}
-	for k := range p.Aliases {
-		if strings.Contains(k, "*") && glob(k, n) && (len(k) > len(key) || len(k) == len(key) && k < key) {
-			key = k
-		}
-	}
-	if key == "" {
-		return nil, ""
-	}
-	a := p.Aliases[key]
-	return &a, key
-}
-
-// reserved names want an alias before they mean anything, unless a model is
-// really called so: auto is for ranking, claude-* are other people's models.
-func reserved(name string) bool {
-	n := strings.ToLower(name)
-	return n == "auto" || strings.HasPrefix(n, "auto:") || strings.HasPrefix(n, "claude-")
 }
 
 // deploymentNamed reads node/runtime/model, with the node's id or its name.

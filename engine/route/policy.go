@@ -82,16 +82,6 @@ type CircuitPolicy struct {
 	Window, RetryAfter, RetryMax time.Duration
 }
 
-// Alias is a client-visible name for a set of models.
-type Alias struct {
-	Profile       string
-	Models        []string
-	Tags          []string
-	RequireVision bool
-	Locality      string
-	PinnedOrder   bool
-}
-
 // Declaration is what the operator says of the deployments it matches.
 type Declaration struct {
 	Match        string // glob over node/runtime/model or over the model's name
@@ -116,10 +106,11 @@ func DefaultPolicy() *Policy {
 		},
 		PinTTL: 900 * time.Second, PinMax: 2000, SwitchingPenalty: 0.05,
 		Profiles: map[string]Weights{
-			"quality":  {1.0, 0.15, 0.10, 0.05},
-			"balanced": {1.0, 0.45, 0.30, 0.10},
-			"fast":     {0.6, 1.0, 0.6, 0.2},
+			ProfileQuality:  {1.0, 0.15, 0.10, 0.05},
+			ProfileBalanced: {1.0, 0.45, 0.30, 0.10},
+			ProfileFast:     {0.6, 1.0, 0.6, 0.2},
 		},
+		Aliases:      BuiltinAliases(),
 		HoldInterval: 2 * time.Second, HoldMax: 30 * time.Second, OpenAfter: 10 * time.Second, Settle: 3 * time.Second,
 		KVPerRequestGB: 2, MaxSlots: 8, PullWhenFree: true,
 		MaxRetries: 2, UncertainHold: 120 * time.Second,

@@ -94,12 +94,10 @@ func (j *judge) wrongNode() bool {
 func (j *judge) unknown() {
 	names, all := installed(j.v.Fleet, 5)
 	switch {
-	case j.alias != nil && len(j.alias.Models) == 0:
-		j.reason("alias_empty", j.d.Alias)
+	case j.alias != nil && j.alias.open():
+		j.reason("alias_empty", j.d.Alias, strings.Join(j.alias.Tags, ", "))
 	case j.alias != nil:
 		j.reason("alias_absent", j.d.Alias, strings.Join(j.alias.Models, ", "))
-	case reserved(j.q.Model):
-		j.reason("alias_needed", j.q.Model, strings.Join(names, ", "))
 	case all == 0:
 		j.reason("fleet_empty", j.q.Model)
 	default:
@@ -113,7 +111,7 @@ func (j *judge) unknown() {
 // one with the most free memory.
 func (j *judge) pullTarget() *fleet.DeploymentID {
 	n := &j.q.Needs
-	if j.p.AutoPull != "on" && j.p.AutoPull != "ask" || !n.MayPull || j.alias != nil || reserved(j.q.Model) ||
+	if j.p.AutoPull != "on" && j.p.AutoPull != "ask" || !n.MayPull || j.alias != nil ||
 		!pullable(j.q.Model) || !slices.Contains(j.p.AutoPullAllow, registryOf(j.q.Model)) {
 		return nil
 	}

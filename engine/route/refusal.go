@@ -171,12 +171,9 @@ func (d *Decision) notFound(p *dialect.Problem, q *Query, r Reason, t func(int) 
 	p.Param = "model"
 	p.Message = fmt.Sprintf("model '%s' not found.", q.Model)
 	switch r.Code {
-	case "alias_needed":
-		p.Message = fmt.Sprintf("model '%s' not found: it is no model but a name for a choice of models, and none is set up.", q.Model)
-		p.Remedy = fmt.Sprintf("Set up an alias: aliases: {%q: {models: [...]}}.%s", strings.ToLower(q.Model), installedWords(t(1)))
 	case "alias_empty":
-		p.Message = fmt.Sprintf("model '%s' not found: the alias %s lists no models, and choosing among all is not set up.", q.Model, t(0))
-		p.Remedy = "Give it a list: aliases: {" + t(0) + ": {models: [...]}}."
+		p.Message = fmt.Sprintf("model '%s' not found: %s.", q.Model, RenderReason(r))
+		p.Remedy = "Fetch one with `bellwether models pull NAME`, and see that a runtime is up with `bellwether doctor`."
 	case "alias_absent":
 		p.Message = fmt.Sprintf("model '%s' not found: none of its alias's models is installed (%s).", q.Model, t(1))
 		p.Remedy = "Pull one of them, or change the alias."

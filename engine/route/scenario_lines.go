@@ -104,6 +104,7 @@ var (
 		flag("disabled", func(d *fleet.Deployment) *bool { return &d.Disabled }),
 		text("unhealthy", func(d *fleet.Deployment) *string { return &d.Unhealthy }),
 		list("tags", func(d *fleet.Deployment) *[]string { return &d.Tags }),
+		priors("priors", func(d *fleet.Deployment) *map[string]fleet.Prior { return &d.Priors }),
 		list("honours", func(d *fleet.Deployment) *[]string { return &d.Honours }),
 		{name: "caps",
 			read:  func(d *fleet.Deployment, s string) (err error) { d.Capabilities, err = readCaps(s); return err },
@@ -136,31 +137,16 @@ var (
 		figure("load", func(s *evidence.Speeds) *evidence.Figure { return &s.Load }),
 		figure("prefill", func(s *evidence.Speeds) *evidence.Figure { return &s.Prefill }),
 		figure("decode", func(s *evidence.Speeds) *evidence.Figure { return &s.Decode }),
+		figures("tasks", func(s *evidence.Speeds) *map[string]evidence.Figure { return &s.Tasks }),
 		figure("slots", func(s *evidence.Speeds) *evidence.Figure { return &s.Slots }),
 	}
 	habitFields = []field[evidence.Habits]{
 		figure("calibration", func(h *evidence.Habits) *evidence.Figure { return &h.Calibration }),
-		habit("output", func(h *evidence.Habits) *map[string]evidence.Figure { return &h.Output }),
-		habit("reasoning", func(h *evidence.Habits) *map[string]evidence.Figure { return &h.Reasoning }),
+		figures("output", func(h *evidence.Habits) *map[string]evidence.Figure { return &h.Output }),
+		figures("reasoning", func(h *evidence.Habits) *map[string]evidence.Figure { return &h.Reasoning }),
+		figures("quality", func(h *evidence.Habits) *map[string]evidence.Figure { return &h.Quality }),
 	}
 )
-
-// habit is a figure over all tasks; what is known of single tasks stays out of
-// scenarios until tasks are told apart.
-func habit(name string, at func(*evidence.Habits) *map[string]evidence.Figure) field[evidence.Habits] {
-	plain := figure(name, func(f *evidence.Figure) *evidence.Figure { return f })
-	return field[evidence.Habits]{name: name,
-		read: func(h *evidence.Habits, s string) error {
-			var f evidence.Figure
-			err := plain.read(&f, s)
-			*at(h) = map[string]evidence.Figure{"": f}
-			return err
-		},
-		write: func(h *evidence.Habits) string {
-			f := (*at(h))[""]
-			return plain.write(&f)
-		}}
-}
 
 func when(is bool) string {
 	if is {

@@ -75,6 +75,9 @@ func (r *reader) line(words []string) error {
 		err := readFields(&a, rest, aliasFields)
 		r.policy.Aliases[strings.ToLower(name)] = a
 		return err
+	case "no_alias":
+		delete(r.policy.Aliases, strings.ToLower(name))
+		return nil
 	case "node":
 		return r.readNode(name, rest)
 	case "pool", "holds", "runtime", "model", "running", "uncertain":

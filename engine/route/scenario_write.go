@@ -3,6 +3,7 @@ package route
 import (
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -25,10 +26,7 @@ func (w *writer) all() string {
 	if changed := changedPolicy(w.p); changed != "" {
 		w.line("policy%s", changed)
 	}
-	for _, name := range slices.Sorted(maps.Keys(w.p.Aliases)) {
-		a := w.p.Aliases[name]
-		w.line("alias %s%s", quote(name), writeFields(&a, aliasFields))
-	}
+	w.aliases()
 	if !w.v.Fleet.Settled {
 		w.line("unsettled")
 	}
@@ -42,6 +40,22 @@ func (w *writer) all() string {
 		w.line("  %s", line)
 	}
 	return w.b.String()
+}
+
+// aliases writes what differs from the built-in ones.
+func (w *writer) aliases() {
+	builtin := BuiltinAliases()
+	for _, name := range slices.Sorted(maps.Keys(w.p.Aliases)) {
+		a := w.p.Aliases[name]
+		if b, ok := builtin[name]; !ok || !reflect.DeepEqual(a, b) {
+			w.line("alias %s%s", quote(name), writeFields(&a, aliasFields))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(builtin)) {
+		if _, ok := w.p.Aliases[name]; !ok {
+			w.line("no_alias %s", quote(name))
+		}
+	}
 }
 
 func (w *writer) node(n *fleet.Node) {

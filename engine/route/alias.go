@@ -1,0 +1,144 @@
+package route
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"bellwether/engine/fleet"
+)
+
+// Alias is a client-visible name for a set of models.
+type Alias struct {
+	Profile string
+	// Models are its members: names, or ids of deployments. None = every chat
+	// model of the fleet that has the tags; such an alias is called open.
+	Models        []string
+	Tags          []string
+	RequireVision bool
+	Locality      string
+	PinnedOrder   bool // the first member that can serve, instead of the best ranked
+}
+
+// open reports whether the alias takes its members from what is installed.
+func (a *Alias) open() bool { return len(a.Models) == 0 }
+
+// BuiltinAliases returns the names every fleet answers to unless its owner
+// gives them another meaning: auto in three tempers, and the names of Claude,
+// which coding agents insist on, by tier.
+func BuiltinAliases() map[string]Alias {
+	return map[string]Alias{
+		"auto":           {Profile: ProfileBalanced},
+		"auto:fast":      {Profile: ProfileFast},
+		"auto:quality":   {Profile: ProfileQuality},
+		"claude-*haiku*": {Profile: ProfileFast},
+		"claude-*opus*":  {Profile: ProfileQuality},
+		"claude-*":       {Profile: ProfileBalanced},
+	}
+}
+
+// MergeAliases lays an owner's aliases over the built-in ones. A pattern of the
+// owner's replaces the built-in names it covers: who says what claude-* means
+// says it for every tier.
+func MergeAliases(owners map[string]Alias) map[string]Alias {
+	all := BuiltinAliases()
+	for name := range owners {
+		for builtin := range all {
+			if strings.Contains(name, "*") && glob(name, builtin) {
+				delete(all, builtin)
+			}
+		}
+	}
+	maps.Copy(all, owners)
+	return all
+}
+
+// Profiles of the built-in aliases; an owner may add more.
+const (
+	ProfileFast     = "fast"
+	ProfileBalanced = "balanced"
+	ProfileQuality  = "quality"
+)
+
+// AliasFor returns the alias a name stands for and under which key, nil if it
+// stands for none. An exact key wins, then auto:balanced as auto, then the
+// pattern (claude-*) with the most letters. A ":latest" that some clients add
+// to every name is not part of an alias.
+func (p *Policy) AliasFor(name string) (alias *Alias, key string) {
+	if len(p.Aliases) == 0 {
+		return nil, ""
+	}
+	n := strings.TrimSuffix(strings.ToLower(name), ":latest")
+	if n == "auto:balanced" {
+		if a, ok := p.Aliases[n]; ok {
+			return &a, n
+		}
+		n = "auto"
+	}
+	if a, ok := p.Aliases[n]; ok {
+		return &a, n
+	}
+	for k := range p.Aliases {
+		if strings.Contains(k, "*") && (len(k) > len(key) || len(k) == len(key) && k < key) && glob(k, n) {
+			key = k
+		}
+	}
+	if key == "" {
+		return nil, ""
+	}
+	a := p.Aliases[key]
+	return &a, key
+}
+
+// aliasFor is AliasFor but for models that are really called so: one that is
+// installed wins over a pattern, not over an alias of exactly its name.
+func (j *judge) aliasFor(name string) (*Alias, string) {
+	a, key := j.p.AliasFor(name)
+	if a == nil || !strings.Contains(key, "*") {
+		return a, key
+	}
+	w := want{canon: fleet.CanonicalModel(name)}
+	for i := range j.v.Fleet.Nodes {
+		n := &j.v.Fleet.Nodes[i]
+		if slices.ContainsFunc(n.Deployments, func(d fleet.Deployment) bool { return w.matches(d.ID.Model) }) {
+			return nil, ""
+		}
+	}
+	return a, key
+}
+
+// expandOpen adds every model of the fleet that an open alias may mean, by
+// name: those with its tags that are not known to be no chat models. What else
+// is in a model's way is told model by model.
+func (j *judge) expandOpen(a *Alias, fallback bool) {
+	var names []string
+	seen := map[string]bool{}
+	for i := range j.v.Fleet.Nodes {
+		n := &j.v.Fleet.Nodes[i]
+		for k := range n.Deployments {
+			d := &n.Deployments[k]
+			if d.Can(fleet.CapChat).Support == fleet.No || !hasTags(d, a.Tags) {
+				continue
+			}
+			if canon := fleet.CanonicalModel(d.ID.Model); !seen[canon] {
+				seen[canon] = true
+				names = append(names, d.ID.Model)
+			}
+		}
+	}
+	slices.SortFunc(names, func(a, b string) int {
+		return strings.Compare(fleet.CanonicalModel(a), fleet.CanonicalModel(b))
+	})
+	for _, name := range names {
+		j.add(want{name: name, alias: a, fallback: fallback})
+	}
+}
+
+func hasTags(d *fleet.Deployment, tags []string) bool {
+	for _, t := range tags {
+		if !slices.Contains(d.Tags, t) {
+			return false
+		}
+	}
+	return true
+}
