@@ -169,15 +169,21 @@ func (b *Book) Slots(d *fleet.Deployment) Figure {
 // else over all tasks.
 func (b *Book) Output(d *fleet.Deployment, task string) Figure {
 	if h := b.Habits(d); h != nil {
-		return forTask(h.Output, task)
+		return h.OutputAt(task)
 	}
 	return Figure{}
 }
 
+// OutputAt returns the p75 of output tokens for the task, else over all tasks.
+func (h *Habits) OutputAt(task string) Figure { return forTask(h.Output, task) }
+
+// ReasoningAt returns the p75 of reasoning tokens for the task, else over all.
+func (h *Habits) ReasoningAt(task string) Figure { return forTask(h.Reasoning, task) }
+
 // Reasoning returns the p75 of reasoning tokens for the task, else over all.
 func (b *Book) Reasoning(d *fleet.Deployment, task string) Figure {
 	if h := b.Habits(d); h != nil {
-		return forTask(h.Reasoning, task)
+		return h.ReasoningAt(task)
 	}
 	return Figure{}
 }

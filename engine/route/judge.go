@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"bellwether/engine/evidence"
 	"bellwether/engine/fleet"
 )
 
@@ -55,6 +56,8 @@ type cand struct {
 	ctx    contextPlan
 	mem    memoryPlan
 	speed  speed
+	speeds *evidence.Speeds // never nil
+	habits *evidence.Habits // never nil
 	tag    string // of its identity, when the request is bound
 	points int64  // node score in millionths: equal scores must compare equal
 }
@@ -152,8 +155,9 @@ func (j *judge) wantOf(d *fleet.Deployment) int {
 
 // judge runs all checks on a candidate, and scores it if it survives.
 func (j *judge) judge(c *cand) {
-	c.Tokens = j.tokensFor(c.dep)
-	c.speed = speedOf(c.node.Node, c.dep, j.v.Evidence)
+	c.learn(j.v.Evidence)
+	c.Tokens = j.tokensFor(c)
+	c.speed = speedOf(c.node.Node, c.dep, c.speeds)
 	c.Loaded = c.inMemory()
 	j.planContext(c)
 	j.checkModel(c)

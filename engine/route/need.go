@@ -8,23 +8,23 @@ import (
 // tokensFor is what the request needs of one deployment: our estimate of the
 // prompt times what its model was seen to make of such estimates, and what its
 // answers usually take where that is known (routing.md 2).
-func (j *judge) tokensFor(d *fleet.Deployment) Tokens {
-	n := &j.q.Needs
+func (j *judge) tokensFor(c *cand) Tokens {
+	n, d, habits := &j.q.Needs, c.dep, c.habits
 	t := n.Tokens
-	if k := j.v.Evidence.Calibration(d); k != 1 {
-		t.Input = ceil(float64(t.Input) * k)
+	if k := habits.Calibration; k.Known() && k.V != 1 {
+		t.Input = ceil(float64(t.Input) * k.V)
 	}
 	if n.Role == RoleEmbedding || n.LoadOnly {
 		return Tokens{Input: t.Input}
 	}
-	if f := j.v.Evidence.Output(d, n.PrimaryTask); f.N >= fewAnswers {
+	if f := habits.OutputAt(n.PrimaryTask); f.N >= fewAnswers {
 		t.Output = atMost(n.OutputAsked, int(f.V))
 	}
 	if n.ThinkOff || d.Can(fleet.CapThinking).Support != fleet.Yes {
 		t.Reasoning = 0
 		return t
 	}
-	if f := j.v.Evidence.Reasoning(d, n.PrimaryTask); f.N >= fewAnswers {
+	if f := habits.ReasoningAt(n.PrimaryTask); f.N >= fewAnswers {
 		t.Reasoning = int(f.V)
 	}
 	t.Reasoning = under(n.OutputAsked, t.Output, t.Reasoning)
@@ -63,11 +63,7 @@ const (
 	unknownWeights = int64(4e9) // bytes, for loads and rates of models of unknown size
 )
 
-func speedOf(n *fleet.Node, d *fleet.Deployment, b *evidence.Book) speed {
-	known := b.Speeds(d)
-	if known == nil {
-		known = &noSpeeds
-	}
+func speedOf(n *fleet.Node, d *fleet.Deployment, known *evidence.Speeds) speed {
 	s := speed{decode: coldDecode(n, d), samples: known.Seconds.N}
 	if known.Decode.N >= fewSpeeds {
 		s.decode = known.Decode.V
@@ -87,7 +83,21 @@ func speedOf(n *fleet.Node, d *fleet.Deployment, b *evidence.Book) speed {
 	return s
 }
 
-var noSpeeds evidence.Speeds
+// learn looks up what was measured of the candidate, once: each lookup hashes
+// the whole fingerprint.
+func (c *cand) learn(b *evidence.Book) {
+	if c.speeds = b.Speeds(c.dep); c.speeds == nil {
+		c.speeds = &noSpeeds
+	}
+	if c.habits = b.Habits(c.dep); c.habits == nil {
+		c.habits = &noHabits
+	}
+}
+
+var (
+	noSpeeds evidence.Speeds
+	noHabits evidence.Habits
+)
 
 // coldDecode guesses tokens a second from reading the active weights once a
 // token, without a known bandwidth from their size alone.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 
+	"bellwether/engine/evidence"
 	"bellwether/engine/fleet"
 )
 
@@ -136,7 +137,7 @@ func (j *judge) explainRank(winner, best *rival, of int) {
 }
 
 func (j *judge) rival(c *cand) rival {
-	r := rival{cand: c, quality: j.quality(c.dep), overhead: float64(sizeOr(c.dep, unknownWeights))}
+	r := rival{cand: c, quality: j.quality(c.dep, c.habits), overhead: float64(sizeOr(c.dep, unknownWeights))}
 	r.latency, r.latencyLabel = j.latency(c)
 	if !c.inMemory() {
 		r.residency = c.speed.load
@@ -149,7 +150,7 @@ func (j *judge) rival(c *cand) rival {
 // latency is what an answer takes there: measured for the task, else guessed
 // from reading the active weights once a token.
 func (j *judge) latency(c *cand) (seconds float64, label string) {
-	if f := j.v.Evidence.Median(c.dep, j.q.Needs.PrimaryTask); f.N >= fewSpeeds {
+	if f := c.speeds.Tasks[j.q.Needs.PrimaryTask]; f.N >= fewSpeeds {
 		return f.V, "latency:measured"
 	}
 	return usualTokens / coldDecode(c.node.Node, c.dep), "latency:size-heuristic"
@@ -252,16 +253,16 @@ func (q *quality) tolerance() float64 {
 // quality returns what is known of a deployment at the request's task; of an
 // ambiguous request, at each of its tasks by their confidence. The label is
 // that of the likeliest task.
-func (j *judge) quality(d *fleet.Deployment) quality {
+func (j *judge) quality(d *fleet.Deployment, measured *evidence.Habits) quality {
 	n := &j.q.Needs
 	if n.Clear || len(n.Tasks) < 2 {
-		return j.qualityAt(d, n.PrimaryTask)
+		return qualityAt(d, measured, n.PrimaryTask)
 	}
-	q := j.qualityAt(d, n.PrimaryTask)
+	q := qualityAt(d, measured, n.PrimaryTask)
 	var value, uncertainty, total float64
 	for _, task := range sortedTasks(n.Tasks) { // in one order: sums of floats depend on it
 		weight := n.Tasks[task]
-		at := j.qualityAt(d, task)
+		at := qualityAt(d, measured, task)
 		value += weight * at.value
 		uncertainty += weight * at.uncertainty
 		total += weight
@@ -277,8 +278,8 @@ func (j *judge) quality(d *fleet.Deployment) quality {
 //  1. Measured here by an eval.
 //  2. Else what the operator says, or what was published of it (Priors).
 //  3. Else guessed from its size.
-func (j *judge) qualityAt(d *fleet.Deployment, task string) quality {
-	if f := j.v.Evidence.Quality(d, task); f.Known() {
+func qualityAt(d *fleet.Deployment, measured *evidence.Habits, task string) quality {
+	if f := measured.Quality[task]; f.Known() {
 		return quality{f.V, 1 / math.Sqrt(float64(f.N)), true, "measured:" + strconv.Itoa(f.N)}
 	}
 	prior, ok := d.Priors[task]

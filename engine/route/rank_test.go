@@ -49,10 +49,9 @@ func TestQualityIsMeasuredElsePriorElseGuessedFromSize(t *testing.T) {
 		"nothing known":     {fleet.Deployment{}, evidence.Figure{}, 0.5, 0.35, 0.03, "uncalibrated"},
 	} {
 		c.d.ID = fleet.DeploymentID{Node: "n", Runtime: "r", Model: "m"}
-		book := evidence.NewBook(nil, map[evidence.ModelKey]evidence.Habits{
-			evidence.ModelKeyOf(&c.d): {Quality: map[string]evidence.Figure{"coding": c.measured}}})
-		j := &judge{v: &View{Evidence: book}, p: DefaultPolicy(), q: &Query{Needs: Requirements{PrimaryTask: "coding", Clear: true}}}
-		q := j.quality(&c.d)
+		measured := &evidence.Habits{Quality: map[string]evidence.Figure{"coding": c.measured}}
+		j := &judge{p: DefaultPolicy(), q: &Query{Needs: Requirements{PrimaryTask: "coding", Clear: true}}}
+		q := j.quality(&c.d, measured)
 		if !near(q.value, c.value) || !near(q.uncertainty, c.uncertainty) || !near(q.tolerance(), c.tolerance) || q.label != c.label {
 			t.Errorf("%s: %v +- %v (tolerance %v) %s, want %v +- %v (%v) %s", name, q.value, q.uncertainty, q.tolerance(), q.label,
 				c.value, c.uncertainty, c.tolerance, c.label)
@@ -63,12 +62,12 @@ func TestQualityIsMeasuredElsePriorElseGuessedFromSize(t *testing.T) {
 func TestAmbiguousRequestBlendsQualityByConfidence(t *testing.T) {
 	d := &fleet.Deployment{Priors: map[string]fleet.Prior{"coding": {Value: 0.9, Provenance: "a"}, "math": {Value: 0.3, Provenance: "b"}, "chat": {Value: 0.5, Provenance: "c"}}}
 	needs := Requirements{PrimaryTask: "coding", Tasks: map[string]float64{"coding": 0.5, "math": 0.25, "chat": 0.25}}
-	j := &judge{v: &View{}, p: DefaultPolicy(), q: &Query{Needs: needs}}
-	if q := j.quality(d); !near(q.value, 0.5*0.9+0.25*0.3+0.25*0.5) || q.label != "prior:a" {
+	j := &judge{p: DefaultPolicy(), q: &Query{Needs: needs}}
+	if q := j.quality(d, &noHabits); !near(q.value, 0.5*0.9+0.25*0.3+0.25*0.5) || q.label != "prior:a" {
 		t.Errorf("%v %s, want 0.65 and the label of coding", q.value, q.label)
 	}
 	j.q.Needs.Clear = true
-	if q := j.quality(d); !near(q.value, 0.9) {
+	if q := j.quality(d, &noHabits); !near(q.value, 0.9) {
 		t.Errorf("clear: %v, want 0.9", q.value)
 	}
 }

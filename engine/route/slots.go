@@ -22,7 +22,7 @@ func (j *judge) slots(c *cand) int {
 	n = min(max(n, 1), j.p.MaxSlots)
 	if d.Slots > 0 { // 3
 		n = min(n, d.Slots)
-	} else if seen := j.v.Evidence.Slots(d); seen.Known() && int(seen.V) < n {
+	} else if seen := c.speeds.Slots; seen.Known() && int(seen.V) < n {
 		n = max(1, int(seen.V))
 		c.note("slots_learned:" + strconv.Itoa(seen.N)) // times a request waited there for a slot
 	}
