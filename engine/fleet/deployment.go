@@ -212,6 +212,9 @@ type Deployment struct {
 	ID     DeploymentID `json:"id"`
 	Digest string       `json:"digest,omitempty"` // of the weights and template, where the runtime reports one
 	Kind   string       `json:"kind"`             // runtime kind: ollama, llama-server
+	// DeclaredIdentity is its operator's word for what the weights are, for
+	// runtimes that report no digest (see KnownIdentity).
+	DeclaredIdentity string `json:"declared_identity,omitempty"`
 
 	Family         string   `json:"family,omitempty"`
 	Families       []string `json:"families,omitempty"`       // as the runtime lists them

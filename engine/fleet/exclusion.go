@@ -15,6 +15,9 @@ const (
 	CodeContext          Code = "context"
 	CodeFieldNotHonoured Code = "field_not_honoured"
 	CodeAdmission        Code = "admission"
+	// Ours, of embeddings: vectors of different weights must never mix.
+	CodeIdentityUnknown Code = "identity_unknown" // nobody knows what its weights are
+	CodeIdentityDiffers Code = "identity_differs" // its weights are others than those asked for
 
 	CodeOffline       Code = "offline"
 	CodeDraining      Code = "draining"

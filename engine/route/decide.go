@@ -34,6 +34,10 @@ func Decide(v *View, p *Policy, q *Query) *Decision {
 //  4. Else the request waits, if waiting may cure what is in the way of one.
 //  5. Else the model is pulled, or its owner is asked, or the request fails.
 func (j *judge) choose() {
+	if j.contract != nil {
+		j.chooseReplica()
+		return
+	}
 	if c := j.retryPlace(); c != nil { // 0
 		j.serve(c, "same_model")
 		return
@@ -160,6 +164,8 @@ func (j *judge) explainPlan(c *cand, limited string) {
 func (j *judge) failover() (allowed bool, note string) {
 	n := &j.q.Needs
 	switch {
+	case j.contract != nil && n.Bound != "node":
+		return true, "replicas of " + j.d.Contract + " only"
 	case n.Bound == "node":
 		return false, "bound to its node: " + n.BoundWhy
 	case len(j.wants) == 1 && j.wants[0].only != (fleet.DeploymentID{}):
@@ -238,8 +244,14 @@ func (j *judge) reason(code string, operands ...any) {
 }
 
 // finish writes down who survived, best first within each listed model, and
-// what kept the others out.
+// what kept the others out. Of the models an alias ranked and did not choose,
+// only the node each was judged through is told.
 func (j *judge) finish() {
+	won := slices.IndexFunc(j.cands, func(c *cand) bool { return c.Deployment == j.d.Chosen })
+	j.cands = slices.DeleteFunc(j.cands, func(c *cand) bool {
+		a := j.wants[c.want].alias
+		return a != nil && !a.PinnedOrder && len(c.out) == 0 && !c.ranked() && (won < 0 || c.want != j.cands[won].want)
+	})
 	slices.SortStableFunc(j.cands, func(a, b *cand) int {
 		switch x, y := &j.wants[a.want], &j.wants[b.want]; {
 		case a.want != b.want:

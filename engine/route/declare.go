@@ -48,6 +48,9 @@ func (s *Declaration) apply(d *fleet.Deployment) {
 			d.Tags = append(slices.Clip(d.Tags), tag)
 		}
 	}
+	if s.Identity != "" {
+		d.DeclaredIdentity = s.Identity
+	}
 	if s.Enabled != nil {
 		d.Disabled = !*s.Enabled
 	}

@@ -51,7 +51,9 @@ func (d *Decision) explainVerdict(b *strings.Builder) {
 	default:
 		fmt.Fprintf(b, "%s\n", d.Verdict)
 	}
-	if d.Alias != "" {
+	if d.Contract != "" {
+		fmt.Fprintf(b, "  contract %s\n", d.Contract)
+	} else if d.Alias != "" {
 		fmt.Fprintf(b, "  alias %s, profile %s\n", d.Alias, d.Profile)
 	}
 	for _, r := range d.Reasons {
@@ -227,6 +229,9 @@ func RenderReason(r Reason) string {
 	case "ask_pull":
 		return t(0) + " is not installed, and its owner is asked whether to fetch it"
 	default:
+		if words, ok := contractReason(r, t); ok {
+			return words
+		}
 		return unknownWords(r, t)
 	}
 }

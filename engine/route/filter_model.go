@@ -27,6 +27,7 @@ func (j *judge) checkModel(c *cand) {
 	if a := j.wants[c.want].alias; a != nil {
 		checkAlias(c, a)
 	}
+	j.checkIdentity(c)
 	for _, name := range j.missing(d) {
 		if wrongRole {
 			break // what an embedding model lacks for chat goes without saying
@@ -44,6 +45,9 @@ func (j *judge) checkModel(c *cand) {
 		c.note("context_unknown")
 	}
 	for _, f := range n.Fields {
+		if f == "dimensions" && n.Dimensions == d.EmbeddingWidth {
+			continue // all it has: nothing is to be honoured
+		}
 		if !d.Honour(f) {
 			c.exclude(fleet.CodeFieldNotHonoured, false, f, d.Kind)
 		}

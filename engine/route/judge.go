@@ -17,6 +17,10 @@ type judge struct {
 	p     *Policy
 	q     *Query
 	alias *Alias // the request's name is one, else nil
+	// contract is set when the request's name is an embedding contract: only its
+	// replicas may answer. space, else, is the identity that must.
+	contract *Contract
+	space    string
 	// listed counts the names of the request that were expanded into wants.
 	listed int
 	wants  []want
@@ -58,8 +62,8 @@ type cand struct {
 	speed  speed
 	speeds *evidence.Speeds // never nil
 	habits *evidence.Habits // never nil
-	tag    string // of its identity, when the request is bound
-	points int64  // node score in millionths: equal scores must compare equal
+	tag    string           // of its identity, when the request is bound
+	points int64            // node score in millionths: equal scores must compare equal
 }
 
 // inMemory reports whether the model is loaded or being loaded.
@@ -182,7 +186,7 @@ func (j *judge) absences() {
 		}
 		for k := range j.nodes {
 			n := &j.nodes[k]
-			if !j.has(i, n) {
+			if !j.has(i, n) && !j.hasReplica(n) {
 				id := fleet.DeploymentID{Node: n.Node.Node, Runtime: anyRuntime, Model: w.name}
 				j.exclusions()[id] = []Exclusion{{Code: fleet.CodeModelAbsent, Operands: []any{w.name, n.Name}}}
 			}
@@ -195,6 +199,12 @@ const anyRuntime = "-"
 
 func (j *judge) has(want int, n *nodeView) bool {
 	return slices.ContainsFunc(j.cands, func(c *cand) bool { return c.want == want && c.node == n })
+}
+
+// hasReplica reports whether a node has another member of the contract: which
+// one it is makes no difference.
+func (j *judge) hasReplica(n *nodeView) bool {
+	return j.contract != nil && slices.ContainsFunc(j.cands, func(c *cand) bool { return c.node == n })
 }
 
 func (j *judge) exclusions() map[fleet.DeploymentID][]Exclusion {

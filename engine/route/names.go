@@ -33,8 +33,16 @@ func (w *want) matches(model string) bool {
 // resolve turns the names of the request into wants: the first choice, then
 // the fallbacks unless they are forbidden. Aliases come before models.
 func (j *judge) resolve() {
+	named := j.resolveContract()
+	if j.space = j.spaceOf(); named {
+		return
+	}
 	j.expand(j.q.Model, false)
-	if j.q.Needs.NoFallback {
+	if j.q.Needs.NoFallback || len(j.q.Fallbacks) == 0 {
+		return
+	}
+	if j.q.Needs.Role == RoleEmbedding {
+		j.reason("one_space") // vectors of two models do not fit each other
 		return
 	}
 	for _, name := range j.q.Fallbacks {

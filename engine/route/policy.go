@@ -44,6 +44,7 @@ type Policy struct {
 	RemoteImages       bool
 
 	Aliases      map[string]Alias // by lower-case name
+	Contracts    map[string]Contract
 	Declarations []Declaration
 	PinnedModels []string // canonical names
 
@@ -85,6 +86,7 @@ type CircuitPolicy struct {
 // Declaration is what the operator says of the deployments it matches.
 type Declaration struct {
 	Match        string // glob over node/runtime/model or over the model's name
+	Identity     string // of the weights, where the runtime reports no digest
 	Capabilities map[fleet.Capability]fleet.Tri
 	Context      int
 	MemoryGB     float64

@@ -210,6 +210,8 @@ func statusOf(x Exclusion) (status int, code string) {
 			return 503, RefuseDeadline
 		}
 		return 503, RefuseMemory
+	case fleet.CodeIdentityUnknown, fleet.CodeIdentityDiffers:
+		return 503, RefuseSpace
 	case fleet.CodeFailedBefore:
 		return 502, RefuseUnavailable
 	default:

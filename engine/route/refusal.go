@@ -34,6 +34,7 @@ func RefusalProblem(d *Decision, q *Query, held bool) *dialect.Problem {
 	p := &dialect.Problem{Status: d.Status, Code: d.RefuseCode, Details: d.refusalDetails()}
 	switch {
 	case d.byDispatcher(p, q):
+	case d.byContract(p, q):
 	case held || d.Verdict == Hold:
 		d.heldOut(p, q)
 	case d.RefuseCode == RefuseUnknownModel, d.RefuseCode == RefuseUnknownNode, d.RefuseCode == RefuseAskPull:

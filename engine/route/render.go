@@ -32,6 +32,8 @@ func words(x Exclusion) (reason, remedy string) {
 		return memoryWords(x)
 	case fleet.CodeBound:
 		return boundWords(x)
+	case fleet.CodeIdentityUnknown, fleet.CodeIdentityDiffers:
+		return identityWords(x)
 	case fleet.CodeOffline, fleet.CodeDraining, fleet.CodeNoRuntime, fleet.CodePressure, fleet.CodePaused, fleet.CodeBattery,
 		fleet.CodeMeeting, fleet.CodeBusy, fleet.CodeAvailability, fleet.CodeObserving:
 		return nodeWords(x)

@@ -68,6 +68,7 @@ var (
 	}
 	modelFields = []field[fleet.Deployment]{
 		text("digest", func(d *fleet.Deployment) *string { return &d.Digest }),
+		text("declares", func(d *fleet.Deployment) *string { return &d.DeclaredIdentity }),
 		text("kind", func(d *fleet.Deployment) *string { return &d.Kind }),
 		text("quantization", func(d *fleet.Deployment) *string { return &d.Quantization }),
 		size("weights", func(d *fleet.Deployment) *int64 { return &d.WeightsBytes }),
@@ -76,6 +77,7 @@ var (
 		size("kv", func(d *fleet.Deployment) *int64 { return &d.KVBytesToken }),
 		decimal("params", func(d *fleet.Deployment) *float64 { return &d.Parameters }),
 		decimal("active", func(d *fleet.Deployment) *float64 { return &d.ActiveParams }),
+		count("width", func(d *fleet.Deployment) *int { return &d.EmbeddingWidth }),
 		count("max_context", func(d *fleet.Deployment) *int { return &d.MaxContext }),
 		{name: "loaded", // with the context per slot it was loaded with, 0 = unknown
 			read: func(d *fleet.Deployment, s string) (err error) {

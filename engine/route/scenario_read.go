@@ -78,6 +78,8 @@ func (r *reader) line(words []string) error {
 	case "no_alias":
 		delete(r.policy.Aliases, strings.ToLower(name))
 		return nil
+	case "contract":
+		return r.readContract(name, rest)
 	case "node":
 		return r.readNode(name, rest)
 	case "pool", "holds", "runtime", "model", "running", "uncertain":
@@ -282,5 +284,6 @@ func copyView(v *View) *View {
 func copyPolicy(p *Policy) *Policy {
 	c := *p
 	c.Aliases = maps.Clone(p.Aliases)
+	c.Contracts = maps.Clone(p.Contracts)
 	return &c
 }

@@ -27,6 +27,9 @@ func (w *writer) all() string {
 		w.line("policy%s", changed)
 	}
 	w.aliases()
+	for _, name := range slices.Sorted(maps.Keys(w.p.Contracts)) {
+		w.line("contract %s%s", quote(name), writeContract(w.p.Contracts[name]))
+	}
 	if !w.v.Fleet.Settled {
 		w.line("unsettled")
 	}

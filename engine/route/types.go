@@ -61,6 +61,9 @@ type Requirements struct {
 	Truncates  bool `json:"truncates,omitempty"`
 	NumCtx     int  `json:"num_ctx,omitempty"`
 	Dimensions int  `json:"dimensions,omitempty"`
+	// Space is the identity that must answer, for a part of a batch whose other
+	// parts are answered by it; "" = any.
+	Space string `json:"space,omitempty"`
 
 	// Bound restricts failover: "" none, "model" other nodes with the same
 	// identity only, "node" nowhere else. BoundTo is the identity's keyed tag or
@@ -103,6 +106,9 @@ type Query struct {
 	Failed []fleet.DeploymentID `json:"failed,omitempty"`
 	// Changed is set once the request has moved to another listed candidate.
 	Changed bool `json:"changed,omitempty"`
+	// Part is the place of this part in a batch that was split, from 1; 0 = it is
+	// whole. To its app's cap a batch is one request, whatever its parts.
+	Part int `json:"part,omitempty"`
 	// NoHold: it is refused at once where others would wait in the holding list.
 	NoHold bool `json:"no_hold,omitempty"`
 	// Probing: it finds out what a deployment can do, so only its operator's no
@@ -228,6 +234,7 @@ type Decision struct {
 	Plan       Plan                               `json:"plan,omitzero"`
 	Alias      string                             `json:"alias,omitempty"`
 	Profile    string                             `json:"profile,omitempty"`
+	Contract   string                             `json:"contract,omitempty"` // embedding contract asked, then Alias too
 	Evidence   string                             `json:"evidence,omitempty"`
 	Candidates []Candidate                        `json:"candidates"`
 	Exclusions map[fleet.DeploymentID][]Exclusion `json:"exclusions,omitempty"`
