@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"bellwether/engine/desk"
 	"bellwether/engine/fleet"
 	"bellwether/platform/hardware"
 	"bellwether/platform/sense"
@@ -22,10 +23,9 @@ type Agent struct {
 	boot string
 	log  *slog.Logger
 
-	// inbox carries messages to the loop. Its buffer lets requests that end in
-	// a burst go on without waiting for their turn.
-	inbox chan message
-	done  chan struct{} // closed when the loop has ended
+	desk  *desk.Desk[message]
+	owner owner
+	done  chan struct{} // closed when Run has ended
 	work  sync.WaitGroup
 	last  atomic.Pointer[fleet.Heartbeat]
 	jobs  jobList
@@ -34,8 +34,23 @@ type Agent struct {
 	running  atomic.Bool
 }
 
-// message is one event for the loop; on runs there.
+// message is one event for the loop; on runs there: with the turn of the desk.
 type message interface{ on(s *state) }
+
+// owner is the loop as its desk knows it. Run makes the state, with the turn.
+type owner struct{ s *state }
+
+func (o *owner) Handle(m message) {
+	m.on(o.s)
+	o.s.settle()
+}
+
+func (o *owner) Tick() {
+	o.s.onTick()
+	o.s.settle()
+}
+
+func (o *owner) Due() time.Time { return o.s.nextDue() }
 
 // New checks the configuration and reads the saved state. Nothing runs until
 // Run. An unreadable saved state is not fatal: the node starts with none and
@@ -60,12 +75,12 @@ func New(cfg Config) (*Agent, error) {
 	}
 	cfg.Settings = cfg.Settings.withDefaults()
 	a := &Agent{
-		cfg:   cfg,
-		boot:  rand.Text(),
-		log:   cfg.Log.With("part", "agent"),
-		inbox: make(chan message, 64),
-		done:  make(chan struct{}),
+		cfg:  cfg,
+		boot: rand.Text(),
+		log:  cfg.Log.With("part", "agent"),
+		done: make(chan struct{}),
 	}
+	a.desk = desk.New[message](&a.owner, cfg.Now)
 	a.jobs.now = cfg.Now
 	a.last.Store(&fleet.Heartbeat{Node: cfg.Node, Name: cfg.Name, Boot: a.boot})
 	if cfg.Persist != nil {
@@ -97,11 +112,15 @@ func (a *Agent) Run(ctx context.Context) error {
 	work, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer close(a.done)
 	s := a.start(work)
-	a.loop(ctx, s)
+	a.owner.s = s
+	s.onTick()
+	s.settle()
+	a.desk.Run(ctx, nil)
 	s.onStop()
 	a.drain(s)
 	cancel(errStopped)
-	a.rest(s)
+	a.rest()
+	a.desk.Close()
 	s.saveNow()
 	s.closeAdapters()
 	return nil
@@ -123,76 +142,31 @@ func (a *Agent) start(work context.Context) *state {
 	return s
 }
 
-// loop is the whole concurrency of the package.
-func (a *Agent) loop(ctx context.Context, s *state) {
-	wake := time.NewTimer(0)
-	defer wake.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case m := <-a.inbox:
-			m.on(s)
-		case <-wake.C:
-			s.onTick()
-		}
-		s.settle()
-		wake.Reset(s.untilDue())
-	}
-}
-
 // stopPatience is how long Run waits for requests to end after it cut them.
 const stopPatience = 5 * time.Second
 
 // drain goes on taking messages until every admitted request has ended.
 func (a *Agent) drain(s *state) {
-	patience := time.NewTimer(stopPatience)
-	defer patience.Stop()
-	for s.admitted > 0 {
-		select {
-		case m := <-a.inbox:
-			m.on(s)
-			s.settle()
-		case <-patience.C:
-			a.log.Warn("requests did not end in time", "count", s.admitted)
-			return
-		}
+	patience, cancel := context.WithTimeout(context.Background(), stopPatience)
+	defer cancel()
+	a.desk.Run(patience, func() bool { return s.admitted == 0 })
+	if s.admitted > 0 {
+		a.log.Warn("requests did not end in time", "count", s.admitted)
 	}
 }
 
 // rest waits for the goroutines of the agent while taking their last messages.
-func (a *Agent) rest(s *state) {
-	ended := make(chan struct{})
+func (a *Agent) rest() {
+	ended, all := context.WithCancel(context.Background())
 	go func() {
 		a.work.Wait()
-		close(ended)
+		all()
 	}()
-	for {
-		select {
-		case m := <-a.inbox:
-			m.on(s)
-		case <-ended:
-			for {
-				select {
-				case m := <-a.inbox:
-					m.on(s)
-				default:
-					return
-				}
-			}
-		}
-	}
+	a.desk.Run(ended, nil)
 }
 
 // post hands a message to the loop; false when the loop has ended.
-func (a *Agent) post(m message) bool {
-	select {
-	case a.inbox <- m:
-		return true
-	case <-a.done:
-		return false
-	}
-}
+func (a *Agent) post(m message) bool { return a.desk.Post(m) }
 
 // call is a message that carries a step for the loop and is answered by
 // closing done. It serves the rare commands; the hot ones have own types.
@@ -209,13 +183,12 @@ func (c *call) on(s *state) {
 
 // ask runs step in the loop and waits for it.
 func (a *Agent) ask(ctx context.Context, step func(s *state)) error {
-	c := &call{step, make(chan struct{})}
-	select {
-	case a.inbox <- c:
-	case <-a.done:
-		return errStopped
-	case <-ctx.Done():
+	if ctx.Err() != nil {
 		return context.Cause(ctx)
+	}
+	c := &call{step, make(chan struct{})}
+	if !a.post(c) {
+		return errStopped
 	}
 	select {
 	case <-c.done:

@@ -10,9 +10,10 @@
 //	 +--> adapter.Do        | ended, once per grant ---> Config.Release
 //	       = Running -------+
 //
-// One goroutine, Agent.Run, owns all of the node's state; methods named on...
-// run only there and take no lock. It never waits for a runtime, a disk or a
-// client: loads, polls and saves run beside it and come back as messages.
+// Agent.Run owns all of the node's state and lends it, one at a time, to those
+// who post messages (engine/desk): methods named on... run only with that turn
+// and take no lock; "the loop" is whoever has it. It never waits for a runtime,
+// a disk or a client: loads, polls and saves run beside it and come back as messages.
 // Requests run on their caller's goroutine (Do, Running.Next), with a timer
 // each for their deadlines and no goroutine of their own.
 //

@@ -171,8 +171,8 @@ func (s *state) settle() {
 	}
 }
 
-// untilDue is how long the loop may sleep.
-func (s *state) untilDue() time.Duration {
+// nextDue is when onTick must run next.
+func (s *state) nextDue() time.Time {
 	next := s.beatDue
 	earlier := func(t time.Time) {
 		if !t.IsZero() && t.Before(next) {
@@ -198,7 +198,7 @@ func (s *state) untilDue() time.Duration {
 			earlier(h)
 		}
 	}
-	return max(0, next.Sub(s.now()))
+	return next
 }
 
 // sleepSign is how much further the wall clock must have gone than the

@@ -5,14 +5,15 @@ import (
 	"log/slog"
 	"time"
 
+	"bellwether/engine/desk"
 	"bellwether/engine/event"
 	"bellwether/engine/evidence"
 	"bellwether/engine/fleet"
 	"bellwether/engine/route"
 )
 
-// Config is what a Dispatcher is made from. Its functions are called by the
-// loop and must return at once.
+// Config is what a Dispatcher is made from. Its functions are called by who has
+// the dispatcher's turn and must return at once.
 type Config struct {
 	Policy func() *route.Policy
 	Fleet  func() *fleet.Snapshot
@@ -31,11 +32,12 @@ type Config struct {
 }
 
 // Dispatcher is the router's owner of lanes, holds, pins, circuits, grants and
-// the memory mirror. Every field but cfg, mail and stopped is the loop's.
+// the memory mirror. Every field but cfg, desk and stopped is the desk's: of
+// whoever has its turn.
 type Dispatcher struct {
 	cfg     Config
-	mail    mailbox
-	stopped chan struct{} // closed when the loop has ended
+	desk    *desk.Desk[message]
+	stopped chan struct{} // closed when Run has ended
 
 	now     time.Time // of the message being handled
 	policy  *route.Policy
@@ -87,7 +89,7 @@ func New(c Config) *Dispatcher {
 		tickets: map[*Ticket]struct{}{}, apps: map[string]int{},
 		lanes: map[fleet.DeploymentID]*lane{}, grants: map[string]*grant{},
 	}
-	d.mail.wake = make(chan struct{}, 1)
+	d.desk = desk.New[message](owner{d}, c.Now)
 	d.circuits.init()
 	d.pins.init()
 	d.view = route.View{
@@ -101,29 +103,21 @@ func New(c Config) *Dispatcher {
 // refusal, and so does every later one.
 func (d *Dispatcher) Run(ctx context.Context) error {
 	defer close(d.stopped)
-	timer := time.NewTimer(time.Hour)
-	defer timer.Stop()
 	d.step(fleetChanged{})
-	for {
-		for _, m := range d.mail.take() {
-			d.step(m)
-		}
-		armed := timer.C
-		if due := d.nextDue(); due.IsZero() {
-			armed = nil
-		} else {
-			timer.Reset(max(0, due.Sub(d.cfg.Now())))
-		}
-		select {
-		case <-ctx.Done():
-			d.onStop()
-			return nil
-		case <-d.mail.wake:
-		case <-armed:
-			d.step(tick{})
-		}
-	}
+	d.desk.Run(ctx, nil)
+	d.onStop()
+	return nil
 }
+
+// message is something that happened, for the dispatcher.
+type message interface{ apply(d *Dispatcher) }
+
+// owner is the dispatcher as its desk knows it.
+type owner struct{ *Dispatcher }
+
+func (o owner) Handle(m message) { o.step(m) }
+func (o owner) Tick()            { o.step(tick{}) }
+func (o owner) Due() time.Time   { return o.nextDue() }
 
 // tick is the message that only time has passed.
 type tick struct{}
@@ -198,7 +192,7 @@ func (d *Dispatcher) refreshPolicy() {
 
 // onStop refuses whatever still waits, and what comes later.
 func (d *Dispatcher) onStop() {
-	for _, m := range d.mail.close() {
+	for _, m := range d.desk.Close() {
 		if s, ok := m.(submitted); ok {
 			s.t.c <- Answer{Decision: stopping()}
 		}

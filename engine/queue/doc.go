@@ -1,6 +1,7 @@
-// Package queue holds requests until a node may serve them. One goroutine,
-// Dispatcher.Run, owns every lane, hold, pin, circuit, grant and memory
-// mirror; methods named on... run only there and take no lock. It never picks
+// Package queue holds requests until a node may serve them. Dispatcher.Run owns
+// every lane, hold, pin, circuit, grant and memory mirror, and lends them, one
+// at a time, to those who post (engine/desk): methods named on... run only with
+// that turn and take no lock; "the loop" is whoever has it. It never picks
 // a node (engine/route does) nor sends a byte (engine/gateway does).
 //
 //	Submit --> place --Serve--> lane --slot free--> grant --> Answer on the ticket
@@ -9,7 +10,7 @@
 //	            |             |                        +-- Retry: place again, deployment excluded
 //	            +-- change ---+                        +-- Released (slot) and Completed (record): over
 //
-// Everyone else posts messages to an unbounded mailbox and never waits. After
+// Everyone else posts messages to an unbounded desk and never waits. After
 // each message the loop settles: lanes grant while slots are free, held
 // requests that the change concerns are judged again, idle slots pull work
 // from elsewhere. So at any instant between two messages nothing that could

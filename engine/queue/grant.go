@@ -78,11 +78,11 @@ func (d *Dispatcher) grant(l *lane, t *Ticket) {
 
 // Released takes the agent's word that a grant's work is over. It alone frees
 // the slot. It may come before or after Completed; a second one is ignored.
-func (d *Dispatcher) Released(r fleet.Released) { d.mail.post(&released{r}) }
+func (d *Dispatcher) Released(r fleet.Released) { d.desk.Post(&released{r}) }
 
 // Completed takes the gateway's word how a grant ended. It closes the record
 // and, unless Retry is set, ends the ticket. A second one is ignored.
-func (d *Dispatcher) Completed(c fleet.Completed) { d.mail.post(&completed{c}) }
+func (d *Dispatcher) Completed(c fleet.Completed) { d.desk.Post(&completed{c}) }
 
 type released struct{ fleet.Released }
 

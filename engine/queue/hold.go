@@ -63,7 +63,7 @@ func (d *Dispatcher) fetch(t *Ticket) {
 
 // PullFailed says that a model that Config.Pull asked for cannot be fetched:
 // who waits for it is told now and not when its time is over.
-func (d *Dispatcher) PullFailed(model string) { d.mail.post(pullFailed(model)) }
+func (d *Dispatcher) PullFailed(model string) { d.desk.Post(pullFailed(model)) }
 
 type pullFailed string
 

@@ -51,7 +51,7 @@ func (d *Dispatcher) changedNode(n *node) {
 }
 
 // FleetChanged says that the registry has published a new snapshot.
-func (d *Dispatcher) FleetChanged() { d.mail.post(fleetChanged{}) }
+func (d *Dispatcher) FleetChanged() { d.desk.Post(fleetChanged{}) }
 
 type fleetChanged struct{}
 

@@ -74,5 +74,5 @@ func identity(n *node, id fleet.DeploymentID) string {
 
 // Unpin forgets where a session was served.
 func (d *Dispatcher) Unpin(session string) {
-	d.mail.post(question(func() { d.pins.drop(session) }))
+	d.desk.Post(question(func() { d.pins.drop(session) }))
 }

@@ -49,7 +49,7 @@ type CircuitStatus struct {
 }
 
 // View returns a copy of what Decide looks at now, for explain. The copy is
-// the caller's. It waits for the loop; after its end it returns nil.
+// the caller's. It waits for its turn; after the end it returns nil.
 func (d *Dispatcher) View() *route.View {
 	return ask(d, func() *route.View {
 		d.refreshView()
@@ -62,7 +62,7 @@ func (d *Dispatcher) View() *route.View {
 	})
 }
 
-// Status returns a copy of the queues. It waits for the loop; after its end it
+// Status returns a copy of the queues. It waits for its turn; after the end it
 // returns the zero Status.
 func (d *Dispatcher) Status() Status { return ask(d, d.status) }
 
@@ -75,7 +75,7 @@ func (q question) apply(*Dispatcher) { q() }
 // has ended.
 func ask[T any](d *Dispatcher, f func() T) (answer T) {
 	c := make(chan T, 1) // so that the loop does not wait for a reader
-	if !d.mail.post(question(func() { c <- f() })) {
+	if !d.desk.Post(question(func() { c <- f() })) {
 		return answer
 	}
 	select {

@@ -58,7 +58,7 @@ const (
 // ticket. The caller must end the ticket: Completed, Abandon, or a refusal read.
 func (d *Dispatcher) Submit(q route.Query) *Ticket {
 	t := &Ticket{d: d, c: make(chan Answer, 1), q: q}
-	if !d.mail.post(submitted{t}) {
+	if !d.desk.Post(submitted{t}) {
 		t.c <- Answer{Decision: stopping()}
 	}
 	return t
@@ -79,7 +79,7 @@ func (t *Ticket) Used(g fleet.Grant) bool {
 // exclusion. The request goes back to its place; its lane stays closed until a
 // newer heartbeat. The next Answer comes on C.
 func (t *Ticket) Refused(g fleet.Grant, r *fleet.Refusal) {
-	t.d.mail.post(refused{t, g.ID, r})
+	t.d.desk.Post(refused{t, g.ID, r})
 }
 
 // Retry says that the attempt failed before content, and asks for another
@@ -88,14 +88,14 @@ func (t *Ticket) Refused(g fleet.Grant, r *fleet.Refusal) {
 // grant as failed; a Completed with Retry set may come besides. Failures of
 // class back_pressure go back to their place once instead.
 func (t *Ticket) Retry(g fleet.Grant, f fleet.Failure, changedModel bool) {
-	t.d.mail.post(&retried{t, g.ID, f, changedModel})
+	t.d.desk.Post(&retried{t, g.ID, f, changedModel})
 }
 
 // Abandon ends the ticket: the client is gone while waiting or with an unused
 // grant, which frees at once. With a used grant the slot is freed by the
 // agent's Released. It may be called again, and after the end, without effect.
 func (t *Ticket) Abandon(reason string) {
-	t.d.mail.post(&abandoned{t, reason})
+	t.d.desk.Post(&abandoned{t, reason})
 }
 
 type submitted struct{ t *Ticket }
