@@ -124,6 +124,7 @@ type PoolConfig struct {
 // DeploymentConfig is what the operator says of the deployments it matches.
 type DeploymentConfig struct {
 	Match        string                         `koanf:"match"`
+	Identity     string                         `koanf:"identity"`
 	Capabilities map[fleet.Capability]fleet.Tri `koanf:"capabilities"`
 	Context      int                            `koanf:"context"`
 	MemoryGB     float64                        `koanf:"memory_gb"`

@@ -23,14 +23,25 @@ func (c *Config) Validate() error {
 	}
 	for _, rule := range rules {
 		if problem := rule.broken(c); problem != "" {
-			wrong = append(wrong, &SettingError{Where: c.where(rule.key), Key: rule.key, Problem: problem})
+			wrong = append(wrong, c.placed(rule.key, problem))
 		}
 	}
 	return errors.Join(wrong...)
 }
 
+// placed makes the error of a broken rule. A problem that begins with the name
+// of an entry is placed at that entry's own line.
+func (c *Config) placed(key, problem string) *SettingError {
+	if name, rest, ok := strings.Cut(problem, ": "); ok {
+		if place := c.where(key + "." + name); place != "" {
+			return &SettingError{Where: place, Key: key + "." + name, Problem: rest}
+		}
+	}
+	return &SettingError{Where: c.where(key), Key: key, Problem: problem}
+}
+
 // rules are what settings must keep among each other. broken says what is
-// wrong, "" when nothing is.
+// wrong, "" when nothing is; see placed.
 var rules = []struct {
 	key    string
 	broken func(c *Config) string
@@ -86,24 +97,7 @@ var rules = []struct {
 		}
 		return ""
 	}},
-	{"aliases", func(c *Config) string {
-		seen := map[string]string{}
-		for name := range sortedNames(c.Aliases) {
-			lower := strings.ToLower(name)
-			if first, twice := seen[lower]; twice {
-				return fmt.Sprintf("%q and %q differ by case only, which names do not", first, name)
-			}
-			seen[lower] = name
-			a := c.Aliases[name]
-			if _, known := c.Routing.Profiles[a.Profile]; a.Profile != "" && !known {
-				return fmt.Sprintf("%s: there is no profile %q", name, a.Profile)
-			}
-			if len(a.Models) == 0 && len(a.Tags) == 0 {
-				return fmt.Sprintf("%s: names neither models nor tags", name)
-			}
-		}
-		return ""
-	}},
+	{"aliases", (*Config).aliasProblem},
 	{"security.api_keys", func(c *Config) string {
 		names, keys := map[string]bool{}, map[Secret]string{}
 		for _, k := range c.Security.APIKeys {

@@ -77,6 +77,21 @@ func (p *fileParser) entry(key string, name, value *yaml.Node) {
 	}
 }
 
+// entryLines notes where each entry of a table (aliases.fast) or a list
+// (deployments[2]) begins, for what is found wrong with it later.
+func (p *fileParser) entryLines(key string, value *yaml.Node) {
+	switch value.Kind {
+	case yaml.MappingNode:
+		for i := 0; i+1 < len(value.Content); i += 2 {
+			p.origin[key+"."+value.Content[i].Value] = "file " + p.at(value.Content[i].Line)
+		}
+	case yaml.SequenceNode:
+		for i, n := range value.Content {
+			p.origin[fmt.Sprintf("%s[%d]", key, i)] = "file " + p.at(n.Line)
+		}
+	}
+}
+
 func (p *fileParser) setting(s *Setting, value *yaml.Node) {
 	if value.Tag == "!!null" {
 		return
@@ -97,6 +112,7 @@ func (p *fileParser) setting(s *Setting, value *yaml.Node) {
 	}
 	p.values[s.Key] = v
 	p.origin[s.Key] = "file " + p.at(value.Line)
+	p.entryLines(s.Key, value)
 	p.secrets = p.secrets || holdsSecret(v)
 }
 

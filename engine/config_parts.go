@@ -136,17 +136,6 @@ func (c *Config) Policy() *route.Policy {
 	return p
 }
 
-func (c *Config) aliases() map[string]route.Alias {
-	if len(c.Aliases) == 0 {
-		return nil
-	}
-	out := make(map[string]route.Alias, len(c.Aliases))
-	for name, a := range c.Aliases {
-		out[strings.ToLower(name)] = route.Alias(a)
-	}
-	return out
-}
-
 func (c *Config) declarations() []route.Declaration {
 	var out []route.Declaration
 	for _, d := range c.Deployments {

@@ -104,7 +104,7 @@ var settings = []Setting{
 	{Key: "deployments", Scope: scopeFleet, kind: listOf{deploymentKind, reflect.TypeFor[DeploymentConfig]()},
 		Doc: "What you know of models better than their runtimes: match (a pattern over node/runtime/model or the model's name), capabilities, context, memory_gb, tags, enabled, quality by task. The strongest source there is."},
 	{Key: "aliases", Scope: scopeFleet, kind: tableOf{aliasKind, reflect.TypeFor[map[string]AliasConfig](), notEmpty},
-		Doc: "Names of your own for sets of models: models, tags, profile, require_vision, locality, and pinned_order to take them in the order written."},
+		Doc: "Names of your own for sets of models: models, tags, profile, require_vision, locality, and pinned_order to take them in the order written. Without models an alias chooses among every chat model with its tags. auto, auto:fast, auto:quality and the claude-* names are there from the start; one of the same name here replaces it, and a pattern (claude-*, gpt-*) those it covers. Members may be aliases with a list of their own."},
 	{Key: "embeddings", Scope: scopeFleet, Later: "counts once embedding contracts are kept", kind: tableOf{embeddingKind, reflect.TypeFor[map[string]EmbeddingConfig](), notEmpty},
 		Doc: "Embedding contracts: members that share one identity, so that vectors of different machines never mix."},
 
@@ -305,6 +305,7 @@ var (
 		need:  []string{"match"},
 		fields: map[string]kind{
 			"match":        wordKind{says: "a pattern over node/runtime/model or a model's name", valid: validPattern},
+			"identity":     anyWord,
 			"capabilities": tableOf{triKind{}, reflect.TypeFor[map[fleet.Capability]fleet.Tri](), validCapability},
 			"context":      wholeKind{0, 100_000_000}, "memory_gb": gbKind, "tags": anyWords, "enabled": onOffKind,
 			"quality": tableOf{numberKind{0, 1, ""}, reflect.TypeFor[map[string]float64](), notEmpty},

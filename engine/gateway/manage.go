@@ -87,9 +87,13 @@ func (g *Gateway) show(w http.ResponseWriter, r *http.Request, _ caller) {
 		g.refuse(w, dialect.OllamaMeta, p, "")
 		return
 	}
-	l, found := g.find(b.model(), localOnly(r))
+	l, found := g.findAny(b.model(), localOnly(r))
 	if !found {
 		g.refuse(w, dialect.OllamaMeta, unknownModel(fleet.CanonicalModel(b.model())), "")
+		return
+	}
+	if l.alias {
+		writeJSON(w, http.StatusOK, showOf(&l.best))
 		return
 	}
 	for i := range l.deployments {

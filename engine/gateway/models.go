@@ -23,6 +23,7 @@ type listing struct {
 	name        string // as the deployment that represents it spells it
 	best        fleet.Deployment
 	deployments []fleet.Deployment
+	alias       bool // a name for a choice; best is made up of what its members can do
 }
 
 // listings merges the fleet's deployments by canonical name, sorted by name.
@@ -101,8 +102,12 @@ func (l listing) modified() time.Time {
 }
 
 // advertisedContext is the context window a client may count on wherever the
-// name is served: the smallest over its deployments, 0 = unknown.
+// name is served: the smallest over its deployments, 0 = unknown. An alias goes
+// to a member with enough, so the largest counts.
 func (l listing) advertisedContext() int {
+	if l.alias {
+		return l.best.MaxContext
+	}
 	least := 0
 	for _, d := range l.deployments {
 		c := d.LoadedContext
@@ -135,6 +140,9 @@ type anthropicModel struct {
 
 func (l listing) openAI() openAIModel {
 	owner := "library"
+	if l.alias {
+		owner = "bellwether"
+	}
 	if ns, _, ok := strings.Cut(l.name, "/"); ok {
 		owner = ns
 	}
@@ -145,23 +153,8 @@ func (l listing) anthropic() anthropicModel {
 	return anthropicModel{Type: "model", ID: l.name, DisplayName: l.name, CreatedAt: l.modified()}
 }
 
-// aliasListings lists the owner's aliases as models one can choose.
-func (g *Gateway) aliasNames() []string {
-	var names []string
-	for name, a := range g.Policy().Aliases {
-		if len(a.Models) > 0 {
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
-	return names
-}
-
 func (g *Gateway) listModels(w http.ResponseWriter, r *http.Request, _ caller) {
-	all := g.listings(localOnly(r))
-	for _, a := range g.aliasNames() {
-		all = append(all, listing{name: a})
-	}
+	all := append(g.listings(localOnly(r)), g.aliasListings(localOnly(r))...)
 	if r.Header.Get("anthropic-version") != "" {
 		data := make([]anthropicModel, 0, len(all))
 		for _, l := range all {
@@ -188,12 +181,10 @@ func (g *Gateway) oneModel(w http.ResponseWriter, r *http.Request, _ caller) {
 		g.refuse(w, proto, p, "")
 		return
 	}
-	l, ok := g.find(id, localOnly(r))
+	l, ok := g.findAny(id, localOnly(r))
 	if !ok {
-		if _, ok = g.Policy().Aliases[strings.ToLower(id)]; !ok {
-			g.refuse(w, proto, unknownModel(id), "")
-			return
-		}
+		g.refuse(w, proto, unknownModel(id), "")
+		return
 	}
 	l.name = id
 	if proto == dialect.Anthropic {
@@ -248,16 +239,12 @@ type ollamaTag struct {
 
 func (g *Gateway) tags(w http.ResponseWriter, r *http.Request, _ caller) {
 	models := []ollamaTag{}
-	for _, l := range g.listings(localOnly(r)) {
+	for _, l := range append(g.listings(localOnly(r)), g.aliasListings(localOnly(r))...) {
 		d := &l.best
 		t := ollamaTag{Name: l.name, Model: l.name, ModifiedAt: l.modified(), Size: d.WeightsBytes, Digest: d.Digest,
 			Details: details(d), Capabilities: ollamaCapabilities(d), FleetNodes: g.nodesOf(l)}
 		t.Details.ContextLength, t.Details.EmbeddingLength = d.MaxContext, d.EmbeddingWidth
 		models = append(models, t)
-	}
-	for _, a := range g.aliasNames() {
-		models = append(models, ollamaTag{Name: a, Model: a, ModifiedAt: time.Unix(0, 0).UTC(),
-			Details: details(&fleet.Deployment{}), FleetNodes: []string{}})
 	}
 	writeJSON(w, http.StatusOK, map[string]any{"models": models})
 }

@@ -142,3 +142,46 @@ func hasTags(d *fleet.Deployment, tags []string) bool {
 	}
 	return true
 }
+
+// Members returns the deployments an alias may mean, in the fleet's order,
+// whatever else is in their way.
+func (a *Alias) Members(f *fleet.Snapshot) []*fleet.Deployment {
+	wants := make([]want, len(a.Models))
+	for i, m := range a.Models {
+		wants[i].canon = fleet.CanonicalModel(m)
+	}
+	var out []*fleet.Deployment
+	for i := range f.Nodes {
+		for k := range f.Nodes[i].Deployments {
+			d := &f.Nodes[i].Deployments[k]
+			named := a.open() && d.Can(fleet.CapChat).Support != fleet.No
+			for w := range wants {
+				named = named || wants[w].matches(d.ID.Model) || strings.EqualFold(a.Models[w], d.ID.String())
+			}
+			if named && hasTags(d, a.Tags) && (!a.RequireVision || d.Can(fleet.CapVision).Support == fleet.Yes) {
+				out = append(out, d)
+			}
+		}
+	}
+	return out
+}
+
+// Choosable returns the aliases as names a person may pick from a list, sorted.
+// Of the patterns only the families of Claude have names of their own.
+func (p *Policy) Choosable() []string {
+	var out []string
+	for name := range p.Aliases {
+		if !strings.Contains(name, "*") {
+			out = append(out, name)
+		}
+	}
+	for _, name := range []string{"claude-haiku", "claude-sonnet", "claude-opus"} {
+		if _, exact := p.Aliases[name]; !exact {
+			if a, _ := p.AliasFor(name); a != nil {
+				out = append(out, name)
+			}
+		}
+	}
+	slices.Sort(out)
+	return out
+}

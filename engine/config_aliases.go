@@ -1,0 +1,139 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"bellwether/engine/fleet"
+	"bellwether/engine/route"
+)
+
+// aliases returns the owner's aliases over the built-in ones. Members that are
+// aliases themselves are replaced by theirs, so that the router looks up one
+// name and no more.
+func (c *Config) aliases() map[string]route.Alias {
+	owners := make(map[string]route.Alias, len(c.Aliases))
+	for name, a := range c.Aliases {
+		alias := route.Alias(a)
+		alias.Models = c.membersOf(name, nil)
+		owners[strings.ToLower(name)] = alias
+	}
+	return route.MergeAliases(owners)
+}
+
+// membersOf lists the models an alias comes down to, each once, in order. above
+// are the aliases it is a member of; Validate has refused loops.
+func (c *Config) membersOf(name string, above []string) []string {
+	var out []string
+	above = append(above, name)
+	for _, m := range c.Aliases[name].Models {
+		members := []string{m}
+		if inner, ok := c.aliasNamed(m); ok && !slices.Contains(above, inner) {
+			members = c.membersOf(inner, above)
+		}
+		for _, m := range members {
+			if !slices.ContainsFunc(out, func(o string) bool { return fleet.SameModel(o, m) }) {
+				out = append(out, m)
+			}
+		}
+	}
+	return out
+}
+
+// aliasNamed finds an owner's alias by a member's name, in the owner's spelling.
+func (c *Config) aliasNamed(member string) (name string, ok bool) {
+	for name := range c.Aliases {
+		if strings.EqualFold(name, member) {
+			return name, true
+		}
+	}
+	return "", false
+}
+
+// aliasProblem says what is wrong with the aliases, "" when nothing is; it
+// begins with the name of the alias.
+func (c *Config) aliasProblem() string {
+	seen := map[string]string{}
+	for name := range sortedNames(c.Aliases) {
+		lower := strings.ToLower(name)
+		if first, twice := seen[lower]; twice {
+			return fmt.Sprintf("%s: differs from %q by case only, which names do not", name, first)
+		}
+		seen[lower] = name
+		if problem := c.wrongAlias(name); problem != "" {
+			return name + ": " + problem
+		}
+		if loop := c.aliasLoop(name, nil); loop != nil {
+			return name + ": is its own member: " + strings.Join(loop, " -> ")
+		}
+	}
+	return ""
+}
+
+func (c *Config) wrongAlias(name string) string {
+	a := c.Aliases[name]
+	if _, known := c.Routing.Profiles[a.Profile]; a.Profile != "" && !known {
+		return fmt.Sprintf("there is no profile %q; known: %s", a.Profile, strings.Join(slices.Collect(sortedNames(c.Routing.Profiles)), ", "))
+	}
+	if len(a.Models) == 0 && len(a.Tags) == 0 && a.Profile == "" && a.Locality == "" && !a.RequireVision {
+		return "names neither models, tags nor a profile"
+	}
+	if len(a.Models) == 0 && a.PinnedOrder {
+		return "pinned_order is the order of models, and it lists none"
+	}
+	for _, m := range a.Models {
+		if problem := c.wrongMember(name, m); problem != "" {
+			return problem
+		}
+	}
+	return ""
+}
+
+// wrongMember: a member is a model, a deployment, or an alias with a list.
+func (c *Config) wrongMember(alias, member string) string {
+	if strings.TrimSpace(member) == "" {
+		return "has a member without a name"
+	}
+	if strings.Contains(member, "*") {
+		return fmt.Sprintf("its member %q is a pattern; list models by name, or choose by tags", member)
+	}
+	if strings.EqualFold(alias, member) {
+		return "" // the model of that name: an alias may stand before it
+	}
+	if inner, ok := c.aliasNamed(member); ok {
+		if len(c.Aliases[inner].Models) == 0 {
+			return fmt.Sprintf("its member %s chooses among all models; list models instead", member)
+		}
+		return ""
+	}
+	builtin := route.Policy{Aliases: route.BuiltinAliases()}
+	if a, _ := builtin.AliasFor(member); a != nil {
+		return fmt.Sprintf("its member %s chooses among all models; list models instead", member)
+	}
+	if strings.HasPrefix(strings.ToLower(member), "auto:") {
+		return fmt.Sprintf("its member %s does not exist; auto:fast, auto:balanced and auto:quality do", member)
+	}
+	return ""
+}
+
+// aliasLoop returns the way from an alias back to itself, nil if there is none.
+func (c *Config) aliasLoop(name string, above []string) []string {
+	above = append(slices.Clip(above), name)
+	for _, m := range c.Aliases[name].Models {
+		inner, ok := c.aliasNamed(m)
+		if !ok || inner == name {
+			continue
+		}
+		if inner == above[0] {
+			return append(above, inner)
+		}
+		if slices.Contains(above, inner) {
+			continue // a loop further down, told of its own aliases
+		}
+		if loop := c.aliasLoop(inner, above); loop != nil {
+			return loop
+		}
+	}
+	return nil
+}

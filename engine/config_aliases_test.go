@@ -1,0 +1,54 @@
+package engine
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestWrongAliasIsToldWithItsLine(t *testing.T) {
+	for name, c := range map[string]struct{ text, line, says string }{
+		"a loop":              {"aliases:\n  a: {models: [b]}\n  b: {models: [c]}\n  c: {models: [a]}\n", "config.yaml:2", "aliases.a: is its own member: a -> b -> c -> a"},
+		"a loop of two":       {"log_level: info\naliases:\n  x: {models: [qwen3, Y]}\n  y: {models: [x]}\n", "config.yaml:3", "is its own member: x -> y -> x"},
+		"no such profile":     {"aliases:\n  ok: {models: [m]}\n  bad: {models: [m], profile: swift}\n", "config.yaml:3", `aliases.bad: there is no profile "swift"; known: balanced, fast, quality`},
+		"nothing said":        {"aliases:\n  empty: {}\n", "config.yaml:2", "names neither models, tags nor a profile"},
+		"auto within":         {"aliases:\n  mine: {models: [qwen3, auto]}\n", "config.yaml:2", "its member auto chooses among all models"},
+		"claude within":       {"aliases:\n  mine: {models: [claude-sonnet-4-5]}\n", "config.yaml:2", "chooses among all models"},
+		"no such temper":      {"aliases:\n  mine: {models: ['auto:turbo']}\n", "config.yaml:2", "auto:turbo does not exist"},
+		"open alias within":   {"aliases:\n  gpu: {tags: [gpu]}\n  mine: {models: [gpu]}\n", "config.yaml:3", "its member gpu chooses among all models"},
+		"a pattern as member": {"aliases:\n  mine: {models: ['qwen*']}\n", "config.yaml:2", "is a pattern"},
+		"order of nothing":    {"aliases:\n  mine: {tags: [gpu], pinned_order: true}\n", "config.yaml:2", "lists none"},
+		"twice":               {"aliases:\n  Mine: {models: [m]}\n  mine: {models: [n]}\n", "config.yaml:3", "differs from \"Mine\" by case only"},
+	} {
+		_, err := loadText(t, c.text)
+		var wrong *SettingError
+		if !errors.As(err, &wrong) || wrong.Where != c.line || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: %v\nwant %s ... %s", name, err, c.line, c.says)
+		}
+	}
+}
+
+func TestAliasesOfAliasesComeDownToModels(t *testing.T) {
+	c, err := loadText(t, `
+aliases:
+  small: {models: [qwen3:4b, llama3.2:3b]}
+  work: {models: [qwen3:32b, Small, qwen3:4b]}
+  qwen3:8b: {models: [qwen3:8b, qwen3:4b], pinned_order: true}
+  vision: {require_vision: true}
+  gpt-*: {models: [qwen3:32b]}
+`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := c.Policy()
+	for name, want := range map[string][]string{
+		"work": {"qwen3:32b", "qwen3:4b", "llama3.2:3b"}, "WORK": {"qwen3:32b", "qwen3:4b", "llama3.2:3b"},
+		"qwen3:8b": {"qwen3:8b", "qwen3:4b"}, "vision": nil, "gpt-4o-mini": {"qwen3:32b"}, "auto": nil,
+	} {
+		a, _ := p.AliasFor(name)
+		if a == nil || !slices.Equal(a.Models, want) {
+			t.Errorf("%s stands for %+v, want %v", name, a, want)
+		}
+	}
+}
