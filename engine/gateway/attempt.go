@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"net/http"
 	"strings"
 	"time"
@@ -92,8 +91,11 @@ func (x *exchange) gather(run Running) error {
 	}
 	reply := col.Reply()
 	if x.req.Embed != nil && !x.req.LoadOnly {
-		if f := checkVectors(x.req.Embed, reply.Vectors); f != nil {
+		if f := checkVectors(x.promised(), reply.Vectors); f != nil {
 			return f
+		}
+		if x.req.Embed.Dimensions == 0 && len(reply.Vectors) > 0 {
+			x.g.widths.learn(&x.served, len(reply.Vectors[0]))
 		}
 	}
 	if x.asked != nil {
@@ -195,6 +197,10 @@ func (x *exchange) failureProblem(f *fleet.Failure) *dialect.Problem {
 		p.Status, p.Code = http.StatusGatewayTimeout, "timeout"
 		p.Message = where + " did not answer in time: " + f.Message + "."
 		p.Remedy = "See routing.timeouts, or use a smaller model."
+	case f.Code == codeVectors:
+		p.Code, p.Retry, p.RetryAfter = codeVectors, &no, 0
+		p.Message = where + " answered with vectors that are not what they must be: " + f.Message + "."
+		p.Remedy = "Check what that runtime serves under this name, and what embeddings declares of it."
 	case f.Class == fleet.FailInvalid:
 		p.Code = "upstream_bad_response"
 		p.Message = where + " answered with something that is no completion: " + f.Message + "."
@@ -214,30 +220,6 @@ func (x *exchange) failureProblem(f *fleet.Failure) *dialect.Problem {
 		p.Message += fmt.Sprintf(" %d attempts were made.", n)
 	}
 	return p
-}
-
-// checkVectors refuses an embeddings answer that does not fit its request.
-func checkVectors(e *dialect.Embed, vectors [][]float32) *fleet.Failure {
-	bad := func(format string, args ...any) *fleet.Failure {
-		return &fleet.Failure{Class: fleet.FailInvalid, Code: "embedding_contract_violation", Message: fmt.Sprintf(format, args...)}
-	}
-	if len(vectors) != len(e.Inputs) {
-		return bad("%d vectors for %d inputs", len(vectors), len(e.Inputs))
-	}
-	for i, v := range vectors {
-		if len(v) == 0 || len(v) != len(vectors[0]) {
-			return bad("vector %d has %d dimensions, the first %d", i, len(v), len(vectors[0]))
-		}
-		if e.Dimensions > 0 && len(v) != e.Dimensions {
-			return bad("vector %d has %d dimensions, %d were asked", i, len(v), e.Dimensions)
-		}
-		for _, f := range v {
-			if math.IsNaN(float64(f)) || math.IsInf(float64(f), 0) {
-				return bad("vector %d holds a value that is no finite number", i)
-			}
-		}
-	}
-	return nil
 }
 
 // complete closes the attempt and the request with it.
@@ -292,6 +274,10 @@ func (x *exchange) close(o fleet.Outcome, f *fleet.Failure) {
 }
 
 func (x *exchange) closeWith(o fleet.Outcome, p *dialect.Problem) {
+	if x.part != nil { // the whole's record tells of it
+		x.part.outcome, x.part.problem = o, p
+		return
+	}
 	a := &x.attempt
 	decision := x.decision
 	if decision == nil { // the client left before there was one
@@ -304,6 +290,7 @@ func (x *exchange) closeWith(o fleet.Outcome, p *dialect.Problem) {
 	}
 	rec.Edits = append(append([]string{}, x.req.Dropped...), x.edits...)
 	rec.Notes = append(rec.Notes, x.notes...)
+	rec.Parts = x.parts
 	rec.Failover, rec.Retries, rec.MayHaveRun = x.steps, len(x.steps), x.mayRun
 	if x.granted != nil { // a refusal after an attempt does not know why no other place was tried
 		rec.FailoverAllowed, rec.FailoverNote = x.granted.FailoverAllowed, x.granted.FailoverNote

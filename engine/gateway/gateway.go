@@ -97,6 +97,9 @@ type Config struct {
 	MaxBody int64 // bytes of a request body, decompressed
 	// BodyPatience is how long a client may take to send its body; 0 = 2 min.
 	BodyPatience time.Duration
+	// Bind gives an embedding contract that is asked for its anchor, if some
+	// member's identity is known; it may wait for the disk. May be nil.
+	Bind func(contract string)
 	// AskPull is called when a pull waits for the owner's approval; may be nil.
 	AskPull func(model, app string)
 
@@ -112,6 +115,7 @@ type Gateway struct {
 	Config
 	edge    edge
 	items   *itemStore
+	widths  widths
 	metrics *metrics
 	routes  map[string]endpoint
 }

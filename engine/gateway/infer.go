@@ -44,8 +44,11 @@ type exchange struct {
 	notes    []string
 	mayRun   bool
 
-	// asked is set for our own requests (Ask): the answer goes in there.
+	// asked is set for our own requests (Ask) and for parts of a batch: the answer
+	// goes in there.
 	asked *asking
+	part  *partOf            // set for a part of a batch
+	parts []route.RecordPart // of a batch that was split, for its record
 }
 
 // infer serves one inference endpoint.
@@ -121,15 +124,29 @@ func (x *exchange) run(ctx context.Context) {
 	x.out = newResponder(x.w, enc, x.facts)
 	x.out.openAfter(policy.OpenAfter)
 	defer x.out.stop()
+	if parts := x.split(); parts != nil {
+		x.together(ctx, parts)
+		return
+	}
 	x.await(ctx)
+}
+
+// bind gives an embedding contract its anchor before the first request to it
+// is placed, if it can have one.
+func (x *exchange) bind() {
+	if c, name := x.g.Policy().ContractFor(x.query.Model); c != nil && c.Anchor == nil && x.g.Bind != nil {
+		x.g.Bind(name)
+	}
 }
 
 // await takes grants until one attempt ends the request, and completes and
 // records it once.
 func (x *exchange) await(ctx context.Context) {
-	x.g.metrics.inFlight.Inc()
-	defer x.g.metrics.inFlight.Dec()
-
+	if x.part == nil {
+		x.g.metrics.inFlight.Inc()
+		defer x.g.metrics.inFlight.Dec()
+		x.bind()
+	}
 	x.ticket = x.g.Dispatcher.Submit(x.query)
 	defer func() {
 		if p := recover(); p != nil { // a handler's panic must not keep a slot

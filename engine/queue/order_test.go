@@ -3,6 +3,8 @@ package queue
 import (
 	"testing"
 	"time"
+
+	"bellwether/engine/route"
 )
 
 func TestBatchWaitsForInteractiveUntilItIsAMinuteOld(t *testing.T) {
@@ -70,6 +72,25 @@ func TestAppOverItsCapIsToldToComeBackLater(t *testing.T) {
 	x.want("grant b studio; done a ok")
 	if got := len(x.d.tickets); got != 3 {
 		t.Errorf("%d live, want b, d, e", got)
+	}
+}
+
+// A batch of embeddings that is served in parts is one request to its app's cap.
+func TestPartsOfABatchCountOnceForTheirApp(t *testing.T) {
+	part := func(n int) func(*route.Query) { return func(q *route.Query) { q.Part = n } }
+	x := newFx(t, machine("studio", loaded("qwen3", 4)))
+	x.policy.MaxInFlight = 2
+	x.submit("a1", "qwen3", fromApp("greedy"), part(1))
+	x.submit("a2", "qwen3", fromApp("greedy"), part(2))
+	x.submit("a3", "qwen3", fromApp("greedy"), part(3))
+	x.submit("b", "qwen3", fromApp("greedy"))
+	x.submit("c", "qwen3", fromApp("greedy"))
+	x.want("grant a1 studio; grant a2 studio; grant a3 studio; grant b studio; done c refused app_limit")
+	for _, name := range []string{"a2", "a1", "a3", "b"} {
+		x.done(name)
+	}
+	if len(x.d.apps) != 0 {
+		t.Errorf("left are %v", x.d.apps)
 	}
 }
 

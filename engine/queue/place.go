@@ -22,12 +22,14 @@ func (d *Dispatcher) onSubmit(t *Ticket) {
 	t.rank = rankOf(t, false)
 	app := t.q.Needs.App
 	d.tickets[t] = struct{}{}
-	d.apps[app]++
+	if t.q.Part <= 1 { // a batch counts once, by its first part
+		d.apps[app]++
+	}
 	limit := t.q.Needs.AppLimit
 	if limit == 0 {
 		limit = d.policy.MaxInFlight
 	}
-	if limit > 0 && d.apps[app] > limit {
+	if limit > 0 && d.apps[app] > limit && t.q.Part <= 1 {
 		d.refuse(t, refusal(429, route.RefuseAppLimit, app, limit), false)
 		return
 	}
@@ -138,9 +140,10 @@ func (d *Dispatcher) end(t *Ticket, outcome fleet.Outcome, reason string) {
 	t.state = ended
 	t.current.Store(nil)
 	delete(d.tickets, t)
-	app := t.q.Needs.App
-	if d.apps[app]--; d.apps[app] <= 0 {
-		delete(d.apps, app)
+	if app := t.q.Needs.App; t.q.Part <= 1 {
+		if d.apps[app]--; d.apps[app] <= 0 {
+			delete(d.apps, app)
+		}
 	}
 	d.noteEnd(t, outcome, reason)
 }

@@ -37,6 +37,9 @@ type Record struct {
 	Usage   *RecordUsage     `json:"usage,omitempty"`
 	Timings *dialect.Timings `json:"runtime_timings,omitempty"`
 
+	// Parts are those of a batch of embeddings that was split.
+	Parts []RecordPart `json:"parts,omitempty"`
+
 	Retries         int            `json:"retries"`
 	Failover        []FailoverStep `json:"failover,omitempty"`
 	FailoverAllowed bool           `json:"failover_allowed"`
@@ -70,6 +73,19 @@ type RecordUsage struct {
 	Output    *int `json:"output,omitempty"`
 	Cached    *int `json:"cached,omitempty"`
 	Reasoning *int `json:"reasoning,omitempty"`
+}
+
+// RecordPart is one part of a batch: its inputs, where they were served, and
+// how that ended.
+type RecordPart struct {
+	First      int           `json:"first"` // input, from 0
+	Last       int           `json:"last"`  // included
+	Deployment string        `json:"deployment,omitempty"`
+	Outcome    fleet.Outcome `json:"outcome"`
+	Retries    int           `json:"retries,omitempty"`
+	QueueMs    float64       `json:"queue_ms"`
+	TookMs     float64       `json:"took_ms"`
+	Usage      *RecordUsage  `json:"usage,omitempty"`
 }
 
 // FailoverStep is one attempt that failed before content.

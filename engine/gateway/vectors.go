@@ -1,0 +1,117 @@
+package gateway
+
+import (
+	"fmt"
+	"math"
+	"sync"
+
+	"bellwether/engine/dialect"
+	"bellwether/engine/fleet"
+)
+
+// codeVectors is the code of an embeddings answer that does not fit its request
+// or its contract, in failures and towards clients.
+const codeVectors = "embedding_contract_violation"
+
+// normTolerance is how far from 1 a vector's length may be and count as 1.
+const normTolerance = 1e-3
+
+// promise is what the vectors of an answer must be.
+type promise struct {
+	count      int // inputs
+	dimensions int // 0 = as many as the first
+	why        string
+	normalized bool
+	native     bool // Ollama's old endpoint, whose vectors are as the model made them
+}
+
+// promised gathers what the request, its contract and earlier answers of the
+// same weights say of the vectors to come.
+func (x *exchange) promised() promise {
+	p := promise{count: len(x.req.Embed.Inputs), native: x.proto == dialect.OllamaEmbeddings}
+	if c, name := x.g.Policy().ContractFor(x.query.Model); c != nil {
+		p.normalized = c.Normalized
+		p.dimensions, p.why = c.Dimensions, "the contract "+name+" declares %d"
+	}
+	if asked := x.req.Embed.Dimensions; asked > 0 {
+		p.dimensions, p.why = asked, "%d were asked for"
+	}
+	if p.dimensions == 0 {
+		p.dimensions, p.why = x.g.widths.of(&x.served), "the same model made %d before"
+	}
+	return p
+}
+
+// checkVectors refuses an embeddings answer that is not what was promised.
+func checkVectors(p promise, vectors [][]float32) *fleet.Failure {
+	bad := func(format string, args ...any) *fleet.Failure {
+		return &fleet.Failure{Class: fleet.FailInvalid, Code: codeVectors, Message: fmt.Sprintf(format, args...)}
+	}
+	if len(vectors) != p.count {
+		return bad("%d vectors for %d inputs", len(vectors), p.count)
+	}
+	for i, v := range vectors {
+		if len(v) == 0 {
+			return bad("there is no vector for input %d", i)
+		}
+		if len(v) != len(vectors[0]) {
+			return bad("vector %d has %d dimensions, the first %d", i, len(v), len(vectors[0]))
+		}
+		if p.dimensions > 0 && len(v) != p.dimensions {
+			return bad("vector %d has %d dimensions, "+p.why, i, len(v), p.dimensions)
+		}
+		sum := 0.0
+		for _, f := range v {
+			sum += float64(f) * float64(f)
+		}
+		if math.IsNaN(sum) || math.IsInf(sum, 0) { // no finite float32 squared is infinite
+			return bad("vector %d holds a value that is no finite number", i)
+		}
+		if length := math.Sqrt(sum); p.normalized && math.Abs(length-1) > normTolerance {
+			if p.native {
+				return bad("vector %d has length %.4g and the contract declares unit length, to which /api/embeddings does not scale: use /api/embed", i, length)
+			}
+			return bad("vector %d has length %.4g, and the contract declares unit length", i, length)
+		}
+	}
+	return nil
+}
+
+// widths remembers how many dimensions the vectors of some weights had when
+// they were first seen. It serves for checking only: nothing here ever says
+// which weights a contract is bound to. Safe for concurrent use.
+type widths struct {
+	mu    sync.Mutex // guards known
+	known map[string]int
+}
+
+// mostWidths bounds what is remembered; a fleet has a few embedding models.
+const mostWidths = 1024
+
+// of returns the dimensions seen of a deployment's weights, 0 while none were
+// or nobody knows what its weights are.
+func (w *widths) of(d *fleet.Deployment) int {
+	identity, ok := d.KnownIdentity()
+	if !ok {
+		return 0
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.known[identity]
+}
+
+// learn keeps the dimensions of a checked answer, the first for each identity.
+func (w *widths) learn(d *fleet.Deployment, dimensions int) {
+	identity, ok := d.KnownIdentity()
+	if !ok {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.known == nil || len(w.known) >= mostWidths {
+		w.known = map[string]int{}
+	}
+	if _, seen := w.known[identity]; !seen {
+		w.known[identity] = dimensions
+	}
+}
