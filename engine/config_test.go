@@ -266,8 +266,8 @@ func TestWrongValues(t *testing.T) {
 		"two of a name":       {"runtimes: [{name: a, url: http://h:1}, {name: a, url: http://h:2}]", nil, `config.yaml:1: runtimes: two are named "a"; give each its own name`},
 		"asks itself":         {"runtimes: [{url: http://127.0.0.1:11435}]", nil, `config.yaml:1: runtimes: "http://127.0.0.1:11435" is this program's own address (listen): it would ask itself`},
 		"no room":             {"pools: [{memory_gb: 2}]", nil, `config.yaml:1: pools: pool "": margin_gb (2) leaves nothing of memory_gb (2)`},
-		"alias of nothing":    {"aliases: {a: {profile: fast}}", nil, `config.yaml:1: aliases: a: names neither models nor tags`},
-		"alias profile":       {"aliases: {a: {profile: quick, models: [m]}}", nil, `config.yaml:1: aliases: a: there is no profile "quick"`},
+		"alias of nothing":    {"aliases: {a: {}}", nil, `config.yaml:1: aliases.a: names neither models, tags nor a profile`},
+		"alias profile":       {"aliases: {a: {profile: quick, models: [m]}}", nil, `config.yaml:1: aliases.a: there is no profile "quick"; known: balanced, fast, quality`},
 		"same key twice":      {"security: {api_keys: [{name: a, key: 12345678}, {name: b, key: 12345678}]}", nil, `config.yaml:1: security.api_keys: "a" and "b" are the same key`},
 	} {
 		t.Run(name, func(t *testing.T) {

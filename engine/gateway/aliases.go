@@ -2,6 +2,8 @@ package gateway
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 
 	"bellwether/engine/fleet"
 	"bellwether/engine/route"
@@ -39,7 +41,10 @@ func aliasListing(p *route.Policy, snap *fleet.Snapshot, name string, thisNode b
 	if alias == nil {
 		return listing{}, false
 	}
-	l := listing{name: name, alias: true, best: fleet.Deployment{ID: fleet.DeploymentID{Model: name}, Capabilities: fleet.Capabilities{}}}
+	sum := sha256.Sum256([]byte("alias " + name)) // some lists are keyed by digest
+	l := listing{name: name, alias: true, best: fleet.Deployment{
+		ID: fleet.DeploymentID{Model: name}, Digest: hex.EncodeToString(sum[:]), Capabilities: fleet.Capabilities{},
+	}}
 	for _, d := range alias.Members(snap) {
 		if n := snap.Node(d.ID.Node); n == nil || n.Liveness == fleet.Offline || thisNode && !n.Local || d.Disabled {
 			continue
@@ -49,6 +54,9 @@ func aliasListing(p *route.Policy, snap *fleet.Snapshot, name string, thisNode b
 			if claim.Support == fleet.Yes {
 				l.best.Capabilities[c] = claim
 			}
+		}
+		if d.ModifiedAt.After(l.best.ModifiedAt) {
+			l.best.ModifiedAt = d.ModifiedAt
 		}
 		l.best.MaxContext = max(l.best.MaxContext, cmp.Or(d.LoadedContext, d.MaxContext))
 	}
