@@ -43,7 +43,7 @@ type edge struct {
 	keys    func() []Key
 }
 
-func newEdge(c Config) edge {
+func newEdge(c *Config, r *Rules) edge {
 	e := edge{hosts: map[string]bool{"": true, "localhost": true}, under: []string{".localhost"}, keys: c.Keys}
 	// How containers call the machine they run on. Not all of .internal, nor of
 	// .local: whoever answers for names on the network could rebind those.
@@ -56,15 +56,15 @@ func newEdge(c Config) edge {
 			e.addHost(own + ".local")
 		}
 	}
-	for _, h := range c.AllowedHosts {
+	for _, h := range r.AllowedHosts {
 		e.addHost(h)
 	}
-	for _, s := range c.CIDR {
+	for _, s := range r.CIDR {
 		if p, err := netip.ParsePrefix(s); err == nil { // config checked them
 			e.nets = append(e.nets, p.Masked())
 		}
 	}
-	patterns := c.AllowedOrigins
+	patterns := r.AllowedOrigins
 	if patterns == nil {
 		patterns = DefaultOrigins()
 	}

@@ -7,10 +7,10 @@ import (
 )
 
 func testEdge() *edge {
-	e := newEdge(Config{
-		NodeName: "studio", AllowedHosts: []string{"ai.example.lan"}, CIDR: []string{"192.168.1.0/24"},
-		Keys: func() []Key { return []Key{{Name: "ha", Matches: func(s string) bool { return s == "secret" }}} },
-	})
+	e := newEdge(&Config{
+		NodeName: "studio",
+		Keys:     func() []Key { return []Key{{Name: "ha", Matches: func(s string) bool { return s == "secret" }}} },
+	}, &Rules{AllowedHosts: []string{"ai.example.lan"}, CIDR: []string{"192.168.1.0/24"}})
 	return &e
 }
 

@@ -66,7 +66,7 @@ func (g *Gateway) fleetQueue(w http.ResponseWriter, _ *http.Request, _ caller) {
 func (g *Gateway) fleetLimits(w http.ResponseWriter, _ *http.Request, _ caller) {
 	p := g.Policy()
 	writeJSON(w, http.StatusOK, map[string]any{
-		"max_body_bytes": g.MaxBody, "max_slots": p.MaxSlots, "max_in_flight_per_app": p.MaxInFlight,
+		"max_body_bytes": g.live.Load().MaxBody, "max_slots": p.MaxSlots, "max_in_flight_per_app": p.MaxInFlight,
 		"hold_seconds": p.HoldMax.Seconds(), "max_retries": p.MaxRetries, "config_hash": p.Hash,
 		"first_content_seconds": p.FirstContent.Seconds(), "stream_idle_seconds": p.StreamIdle.Seconds(), "total_seconds": p.Total.Seconds(),
 	})

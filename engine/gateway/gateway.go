@@ -14,6 +14,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -88,13 +89,8 @@ type Config struct {
 	// ToolKey is the secret of the tag in the tool-call ids we mint.
 	ToolKey []byte
 
-	Keys           func() []Key
-	AllowedHosts   []string // beyond loopback, own names and IP literals of this machine
-	AllowedOrigins []string // patterns; nil = the defaults of local apps
-	// CIDR limits who may call from beyond loopback to these networks; empty =
-	// whoever has a key. It never replaces a key.
-	CIDR    []string
-	MaxBody int64 // bytes of a request body, decompressed
+	Keys  func() []Key
+	Rules Rules // Configure changes them later
 	// BodyPatience is how long a client may take to send its body; 0 = 2 min.
 	BodyPatience time.Duration
 	// Bind gives an embedding contract that is asked for its anchor, if some
@@ -103,17 +99,33 @@ type Config struct {
 	// AskPull is called when a pull waits for the owner's approval; may be nil.
 	AskPull func(model, app string)
 
-	ResponseModel string       // requested, deployment
-	Admin         http.Handler // /admin/ and /ui/; may be nil
-	AdminToken    string       // of this machine's owner
-	Metrics       *prometheus.Registry
-	Log           *slog.Logger
+	Admin      http.Handler // /admin/ and /ui/; may be nil
+	AdminToken string       // of this machine's owner
+	Metrics    *prometheus.Registry
+	Log        *slog.Logger
+}
+
+// Rules are the owner's for who may come in, with what, and what they read.
+type Rules struct {
+	AllowedHosts   []string // beyond loopback, own names and IP literals of this machine
+	AllowedOrigins []string // patterns; nil = the defaults of local apps
+	// CIDR limits who may call from beyond loopback to these networks; empty =
+	// whoever has a key. It never replaces a key.
+	CIDR          []string
+	MaxBody       int64  // bytes of a request body, decompressed
+	ResponseModel string // what answers carry as model: requested, deployment
+}
+
+// inForce is what Configure swaps as a whole.
+type inForce struct {
+	Rules
+	edge edge
 }
 
 // Gateway serves the app endpoints. It is safe for concurrent use.
 type Gateway struct {
 	Config
-	edge    edge
+	live    atomic.Pointer[inForce]
 	items   *itemStore
 	widths  widths
 	metrics *metrics
@@ -124,15 +136,21 @@ type Gateway struct {
 func New(c Config) *Gateway {
 	g := &Gateway{Config: c, items: newItemStore(64<<20, time.Hour), metrics: newMetrics(c.Metrics)}
 	g.BodyPatience = cmp.Or(c.BodyPatience, bodyPatience)
-	g.edge = newEdge(c)
+	g.Configure(c.Rules)
+	g.Rules = Rules{} // only live is read from now on
 	g.routes = g.table()
 	return g
+}
+
+// Configure puts new rules in force for whoever comes from now on.
+func (g *Gateway) Configure(r Rules) {
+	g.live.Store(&inForce{r, newEdge(&g.Config, &r)})
 }
 
 // ServeHTTP takes a request through the edge to its endpoint.
 func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	path := cleanPath(r.URL.Path)
-	who, refusal := g.edge.admit(w, r, path)
+	who, refusal := g.live.Load().edge.admit(w, r, path)
 	if refusal != nil {
 		g.refuse(w, protocolOf(path, r), refusal, "")
 		return

@@ -79,7 +79,7 @@ func (g *Gateway) infer(w http.ResponseWriter, r *http.Request, proto dialect.Pr
 // read takes the body in and turns it into a query. Nothing is kept of a
 // request that cannot be understood.
 func (x *exchange) read() *dialect.Problem {
-	body, p := readBody(x.w, x.r, x.g.MaxBody, x.g.BodyPatience)
+	body, p := readBody(x.w, x.r, x.g.live.Load().MaxBody, x.g.BodyPatience)
 	if p != nil {
 		return p
 	}
@@ -189,7 +189,7 @@ func (x *exchange) serve(ctx context.Context, g *fleet.Grant) (done bool) {
 			x.served = *d
 		}
 	}
-	if x.g.ResponseModel == "deployment" {
+	if x.g.live.Load().ResponseModel == "deployment" {
 		x.ident.Model = g.Deployment.Model
 		x.out.rename(func() dialect.Encoder { return dialect.NewEncoder(x.req, x.ident) })
 	}

@@ -35,7 +35,7 @@ func (b *manageBody) streams() bool { return b.Stream == nil || *b.Stream }
 
 // readManage reads a management body; names are checked by the caller.
 func (g *Gateway) readManage(w http.ResponseWriter, r *http.Request) (*manageBody, []byte, bool) {
-	raw, p := readBody(w, r, g.MaxBody, g.BodyPatience)
+	raw, p := readBody(w, r, g.live.Load().MaxBody, g.BodyPatience)
 	if p != nil {
 		g.refuse(w, dialect.OllamaMeta, p, "")
 		return nil, nil, false
