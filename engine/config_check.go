@@ -98,6 +98,7 @@ var rules = []struct {
 		return ""
 	}},
 	{"aliases", (*Config).aliasProblem},
+	{"embeddings", (*Config).contractProblem},
 	{"security.api_keys", func(c *Config) string {
 		names, keys := map[string]bool{}, map[Secret]string{}
 		for _, k := range c.Security.APIKeys {

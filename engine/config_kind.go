@@ -146,6 +146,17 @@ func (k wholeKind) check(v any) error {
 	return nil
 }
 
+// unsetKind is a kind whose zero value means that nothing was said: it cannot
+// be written.
+type unsetKind struct{ kind }
+
+func (k unsetKind) check(v any) error {
+	if reflect.ValueOf(v).IsZero() {
+		return nil
+	}
+	return k.kind.check(v)
+}
+
 // numberKind is any number within bounds. zero, if set, is the word for 0.
 type numberKind struct {
 	min, max float64

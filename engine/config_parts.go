@@ -45,6 +45,17 @@ func (c *Config) gatewayKeys() []gateway.Key {
 	return out
 }
 
+// GatewayRules returns who may come in, and what they read.
+func (c *Config) GatewayRules() gateway.Rules {
+	return gateway.Rules{
+		AllowedHosts:   c.Security.AllowedHosts,
+		AllowedOrigins: append(gateway.DefaultOrigins(), c.Security.AllowedOrigins...),
+		CIDR:           c.Security.CIDR,
+		MaxBody:        int64(c.Security.MaxBodyMB * (1 << 20)),
+		ResponseModel:  c.ResponseModelField,
+	}
+}
+
 // name returns the runtime's name: its own, else its kind, else its place in
 // the list.
 func (r *RuntimeConfig) name(i int) string {
@@ -100,9 +111,14 @@ func orNone(d time.Duration) time.Duration {
 
 func bytesOf(gb float64) int64 { return int64(gb * (1 << 30)) }
 
-// Policy returns the settings as the router uses them. Its hash, which every
-// decision record carries, names exactly these settings.
-func (c *Config) Policy() *route.Policy {
+// Policy returns the settings as the router uses them where nothing else is
+// known of the fleet.
+func (c *Config) Policy() *route.Policy { return c.PolicyWith(&FleetPolicy{}) }
+
+// PolicyWith returns the settings, with what the fleet policy adds to them, as
+// the router uses them: the one place where both come together. Its hash, which
+// every decision record carries, names exactly these.
+func (c *Config) PolicyWith(doc *FleetPolicy) *route.Policy {
 	r := &c.Routing
 	p := route.DefaultPolicy()
 	p.Scoring = r.Scoring
@@ -132,6 +148,8 @@ func (c *Config) Policy() *route.Policy {
 	}
 	p.Aliases = c.aliases()
 	p.Declarations = c.declarations()
+	p.Contracts = c.contracts()
+	anchorContracts(p.Contracts, doc)
 	p.Hash = policyHash(p)
 	return p
 }

@@ -102,11 +102,11 @@ var settings = []Setting{
 	{Key: "assumed_residency_ttl", Env: []string{"FLEET_ASSUMED_RESIDENCY_TTL"}, Unit: "s", Scope: scopeNode, kind: spanKind{time.Second, 7 * oneDay, "never"},
 		Doc: "How long a model counts as loaded on a runtime that cannot say what is. Too short a time overcommits memory."},
 	{Key: "deployments", Scope: scopeFleet, kind: listOf{deploymentKind, reflect.TypeFor[DeploymentConfig]()},
-		Doc: "What you know of models better than their runtimes: match (a pattern over node/runtime/model or the model's name), capabilities, context, memory_gb, tags, enabled, quality by task. The strongest source there is."},
+		Doc: "What you know of models better than their runtimes: match (a pattern over node/runtime/model or the model's name), identity (of the weights, where the runtime reports no digest), capabilities, context, memory_gb, tags, enabled, quality by task. The strongest source there is."},
 	{Key: "aliases", Scope: scopeFleet, kind: tableOf{aliasKind, reflect.TypeFor[map[string]AliasConfig](), notEmpty},
 		Doc: "Names of your own for sets of models: models, tags, profile, require_vision, locality, and pinned_order to take them in the order written. Without models an alias chooses among every chat model with its tags. auto, auto:fast, auto:quality and the claude-* names are there from the start; one of the same name here replaces it, and a pattern (claude-*, gpt-*) those it covers. Members may be aliases with a list of their own."},
-	{Key: "embeddings", Scope: scopeFleet, Later: "counts once embedding contracts are kept", kind: tableOf{embeddingKind, reflect.TypeFor[map[string]EmbeddingConfig](), notEmpty},
-		Doc: "Embedding contracts: members that share one identity, so that vectors of different machines never mix."},
+	{Key: "embeddings", Scope: scopeFleet, kind: tableOf{embeddingKind, reflect.TypeFor[map[string]EmbeddingConfig](), notEmpty},
+		Doc: "Embedding contracts: names whose vectors are all of one space, because only members with the weights that the contract is bound to answer for it. members are models or deployments (node/runtime/model), in order; identity is what the index was made with (a model's digest, or a word of your own that deployments[].identity gives to what reports none), else the first member known is taken, once and for good; dimensions and normalized are what every answer is checked for."},
 
 	{Key: "routing.scoring", Env: []string{"FLEET_SCORING"}, Scope: scopeFleet, kind: oneOf("signals", "predicted"),
 		Doc: "How nodes are compared: by the eight signals, or by predicted completion time."},
@@ -321,7 +321,7 @@ var (
 	embeddingKind = entryKind{
 		start:  EmbeddingConfig{},
 		need:   []string{"members"},
-		fields: map[string]kind{"members": anyWords, "identity": anyWord, "dimensions": wholeKind{0, 1_000_000}, "normalized": onOffKind},
+		fields: map[string]kind{"members": anyWords, "identity": anyWord, "dimensions": unsetKind{wholeKind{1, 1_000_000}}, "normalized": onOffKind},
 	}
 	profileKind = entryKind{
 		start:  ProfileConfig{},

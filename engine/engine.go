@@ -22,6 +22,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -71,11 +72,16 @@ type Engine struct {
 	gateway  *gateway.Gateway
 	node     *localNode
 
-	nodeID    string
-	token     string
-	policy    atomic.Pointer[route.Policy]
-	listeners []net.Listener
-	address   string // what apps point at
+	nodeID      string
+	token       string
+	secret      []byte // signs our tool-call ids
+	fleetPolicy *policyFile
+	binder      *binder
+	policy      atomic.Pointer[route.Policy]
+	publishing  sync.Mutex // guards published
+	published   policyParts
+	listeners   []net.Listener
+	address     string // what apps point at
 	// pulls takes what autoPull asks for; its buffer is what may wait for Run.
 	pulls chan string
 	moved bool // the wanted port was taken at first start
@@ -101,14 +107,16 @@ func New(o Options) (e *Engine, err error) {
 	if e.store, err = store.Open(filepath.Join(o.Folders.Data, "bellwether.db"), limits); err != nil {
 		return e, fmt.Errorf("open the store: %w", err)
 	}
-	secret, err := e.identity()
-	if err != nil {
+	if e.secret, err = e.identity(); err != nil {
+		return e, err
+	}
+	if e.fleetPolicy, err = openPolicy(PolicyPath(o.Folders)); err != nil {
 		return e, err
 	}
 	if err := e.listen(); err != nil {
 		return e, err
 	}
-	return e, e.assemble(secret)
+	return e, e.assemble()
 }
 
 // identity reads or makes what names this node: a secret that signs our
@@ -184,9 +192,9 @@ func splitListen(s string) (host string, port int, err error) {
 
 // assemble makes the parts and ties them together. Data flows one way: agent
 // -> registry -> dispatcher -> gateway; what flows back are messages.
-func (e *Engine) assemble(secret []byte) error {
+func (e *Engine) assemble() error {
 	c := e.config
-	e.setPolicy(c, secret)
+	e.publish()
 	e.evidence = evidence.NewLedger()
 	if saved, err := e.store.LoadEvidence(); err != nil {
 		e.log.Warn("what was measured before could not be read; it is learned anew", "err", err)
@@ -195,6 +203,7 @@ func (e *Engine) assemble(secret []byte) error {
 	}
 	e.registry = fleet.NewRegistry(e.nodeID, c.Heartbeat.Late, c.Heartbeat.Offline)
 	e.registry.Expect([]string{e.nodeID}, c.Routing.Settle, time.Now())
+	e.binder = e.newBinder()
 	e.events = event.NewHub[queue.Event](1024)
 	e.queue = queue.New(queue.Config{
 		Policy: e.policy.Load, Fleet: e.registry.Snapshot, Book: e.evidence.Book, Log: e.log, Events: e.events, Pull: e.autoPull,
@@ -207,14 +216,8 @@ func (e *Engine) assemble(secret []byte) error {
 	e.node = &localNode{id: e.nodeID, agent: a, extra: e.findings, mayPull: func(model string) *dialect.Problem {
 		return gateway.CheckPull(model, e.policy.Load().AutoPullAllow)
 	}}
-	e.gateway = gateway.New(e.gatewayConfig(secret))
+	e.gateway = gateway.New(e.gatewayConfig())
 	return nil
-}
-
-func (e *Engine) setPolicy(c *Config, secret []byte) {
-	p := c.Policy()
-	p.ToolKey = secret
-	e.policy.Store(p)
 }
 
 func (e *Engine) agentConfig() agent.Config {
@@ -264,7 +267,7 @@ func (e *Engine) discover(ctx context.Context) []runtime.Target {
 	return targets
 }
 
-func (e *Engine) gatewayConfig(secret []byte) gateway.Config {
+func (e *Engine) gatewayConfig() gateway.Config {
 	c := e.config
 	reg := prometheus.NewRegistry()
 	reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
@@ -276,11 +279,9 @@ func (e *Engine) gatewayConfig(secret []byte) gateway.Config {
 			m.Book = e.evidence.Book()
 			return route.Read(r, m)
 		},
-		Record: e.store.Record, Learn: e.learn, ToolKey: secret,
-		Keys:         c.gatewayKeys,
-		AllowedHosts: c.Security.AllowedHosts, AllowedOrigins: append(gateway.DefaultOrigins(), c.Security.AllowedOrigins...),
-		CIDR: c.Security.CIDR, MaxBody: int64(c.Security.MaxBodyMB * (1 << 20)),
-		ResponseModel: c.ResponseModelField,
+		Record: e.store.Record, Learn: e.learn, ToolKey: e.secret, Bind: e.binder.Want,
+		Keys:  c.gatewayKeys,
+		Rules: c.GatewayRules(),
 		Admin: admin.New(admin.Config{
 			Token: e.token, Status: e.Status, Store: e.store, Snapshot: e.Snapshot, Explain: e.explain,
 			Settings: e.settings, Node: ownerNode{e.node}, Log: e.log,
@@ -427,6 +428,7 @@ func (e *Engine) tick(ctx context.Context) error {
 	second := time.NewTicker(time.Second)
 	defer second.Stop()
 	changed := e.registry.Changed()
+	e.binder.Saved()
 	for n := 1; ; n++ {
 		select {
 		case <-ctx.Done():
@@ -438,6 +440,7 @@ func (e *Engine) tick(ctx context.Context) error {
 				e.keepEvidence()
 			}
 		case <-changed:
+			e.binder.FleetChanged()
 			e.queue.FleetChanged()
 		}
 	}

@@ -23,8 +23,12 @@ func (g *Gateway) aliasListings(thisNode bool) []listing {
 	return out
 }
 
-// findAlias returns the listing of an alias by any name that stands for it.
+// findAlias returns the listing of an alias, or of an embedding contract, by any
+// name that stands for it.
 func (g *Gateway) findAlias(name string, thisNode bool) (listing, bool) {
+	if l, ok := contractListing(g.Policy(), g.Fleet(), name, thisNode); ok {
+		return l, true
+	}
 	return aliasListing(g.Policy(), g.Fleet(), name, thisNode)
 }
 

@@ -154,7 +154,7 @@ func (l listing) anthropic() anthropicModel {
 }
 
 func (g *Gateway) listModels(w http.ResponseWriter, r *http.Request, _ caller) {
-	all := append(g.listings(localOnly(r)), g.aliasListings(localOnly(r))...)
+	all := slices.Concat(g.listings(localOnly(r)), g.aliasListings(localOnly(r)), g.contractListings(localOnly(r)))
 	if r.Header.Get("anthropic-version") != "" {
 		data := make([]anthropicModel, 0, len(all))
 		for _, l := range all {
@@ -239,7 +239,7 @@ type ollamaTag struct {
 
 func (g *Gateway) tags(w http.ResponseWriter, r *http.Request, _ caller) {
 	models := []ollamaTag{}
-	for _, l := range append(g.listings(localOnly(r)), g.aliasListings(localOnly(r))...) {
+	for _, l := range slices.Concat(g.listings(localOnly(r)), g.aliasListings(localOnly(r)), g.contractListings(localOnly(r))) {
 		d := &l.best
 		t := ollamaTag{Name: l.name, Model: l.name, ModifiedAt: l.modified(), Size: d.WeightsBytes, Digest: d.Digest,
 			Details: details(d), Capabilities: ollamaCapabilities(d), FleetNodes: g.nodesOf(l)}
