@@ -115,6 +115,17 @@ func TestDecisionIsExportedAsAScenarioThatDecidesTheSame(t *testing.T) {
 	if strings.Contains(text, "Say something") {
 		t.Error("the prompt is in it")
 	}
+	if !strings.Contains(step.Want, "it must be loaded first") || strings.Contains(text, "not kept") {
+		t.Errorf("the model is loaded by now, and was not when it was decided:\n%s", text)
+	}
+	for _, reason := range rec.Reasons {
+		if !strings.Contains(step.Want, "because "+reason) {
+			t.Errorf("the record says %q, the scenario\n%s", reason, step.Want)
+		}
+	}
+	if rec.Scenario != "" {
+		t.Error("a list carries scenarios")
+	}
 	h.run(t, "decisions", "--export", "-").ends(t, exitUsage)
 }
 

@@ -8,25 +8,26 @@ import (
 	"bellwether/engine/route"
 )
 
-// export writes one request as a scenario: what it needed, on the fleet of
-// this moment, with the decision that follows. It holds names and numbers, no
-// prompt. In engine/route/testdata/scenarios it becomes a test.
+// export writes one decision as a scenario that replays to the same answer:
+// what the request needed, and the fleet it was decided on. Where that was not
+// kept, the fleet of this moment stands for it, and the scenario says so. It
+// holds names and numbers, no prompt. In engine/route/testdata/scenarios it
+// becomes a test.
 func (c *decisionsCmd) export(e *environ, engine *client) error {
 	var rec route.Record
 	if err := engine.call("GET", "/admin/decisions/"+url.PathEscape(c.ID), nil, &rec); err != nil {
 		return err
 	}
-	var text []byte
-	if err := engine.call("GET", "/admin/snapshot", nil, &text); err != nil {
-		return err
+	text, story := rec.Scenario, ""
+	if text == "" {
+		var err error
+		if text, err = onTheFleetOfNow(engine, &rec); err != nil {
+			return err
+		}
+		story = "# What it was decided on was not kept: only a sample is when requests come fast.\n" +
+			"# The fleet below is that of the export, so the answer may be another.\n"
 	}
-	saved, err := route.ReadScenario(string(text))
-	if err != nil || len(saved.Steps) == 0 {
-		return coded(exitFailed, "the fleet's state cannot be read: %v", err)
-	}
-	step := &saved.Steps[0]
-	q := route.Query{Request: rec.RequestID, Model: rec.RequestedModel, Needs: rec.Requirements, Origin: step.Query.Origin, Arrived: step.View.Now, Attempt: 1}
-	out := fmt.Sprintf("# %s asked for %s, which was %s.\n%s", dash(rec.App), rec.RequestedModel, rec.Outcome, route.Write(step.View, step.Policy, &q))
+	out := fmt.Sprintf("# %s asked for %s, which was %s.\n%s%s", dash(rec.App), rec.RequestedModel, rec.Outcome, story, text)
 	if c.Export == "-" {
 		e.printf("%s", out)
 		return nil
@@ -39,4 +40,19 @@ func (c *decisionsCmd) export(e *environ, engine *client) error {
 	}
 	e.printf("Wrote the request as a scenario to %s.\n", c.Export)
 	return nil
+}
+
+// onTheFleetOfNow is the record's request on the fleet as it is.
+func onTheFleetOfNow(engine *client, rec *route.Record) (string, error) {
+	var text []byte
+	if err := engine.call("GET", "/admin/snapshot", nil, &text); err != nil {
+		return "", err
+	}
+	saved, err := route.ReadScenario(string(text))
+	if err != nil || len(saved.Steps) == 0 {
+		return "", coded(exitFailed, "the fleet's state cannot be read: %v", err)
+	}
+	step := &saved.Steps[0]
+	q := route.Query{Request: rec.RequestID, Model: rec.RequestedModel, Needs: rec.Requirements, Origin: step.Query.Origin, Arrived: step.View.Now, Attempt: 1}
+	return route.Write(step.View, step.Policy, &q), nil
 }

@@ -167,6 +167,13 @@ func (a *api) decisions(w http.ResponseWriter, r *http.Request) {
 	if list == nil {
 		list = []*route.Record{}
 	}
+	for i, rec := range list {
+		if rec.Scenario != "" { // long, and asked for one by one
+			short := *rec // the store's own may still be on its way to the disk
+			short.Scenario = ""
+			list[i] = &short
+		}
+	}
 	answer(w, http.StatusOK, list)
 }
 

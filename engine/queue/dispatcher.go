@@ -61,6 +61,7 @@ type Dispatcher struct {
 
 	circuits circuits
 	pins     pins
+	tape     tape
 
 	submitted, chosen, granted uint64 // rising numbers: age, last use, grant ids
 	nextReap                   time.Time

@@ -209,7 +209,9 @@ func concerns(dec *route.Decision, nodes []string, joined bool) bool {
 func (d *Dispatcher) rescore(t *Ticket) {
 	t.judged = d.now
 	dec := d.decide(&t.q)
+	dec.Scenario = t.decision.Scenario
 	t.decision = dec
+	d.keepInput(t)
 	switch dec.Verdict {
 	case route.Hold:
 	case route.Pull:

@@ -43,6 +43,7 @@ type Ticket struct {
 	refusedAt time.Time // first refusal by an agent without a run since
 	pressed   bool      // went back to its place for back-pressure once
 	returned  int       // grants that came back unused
+	taped     bool      // some decision of it was kept with its input
 }
 
 type state uint8

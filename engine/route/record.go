@@ -50,6 +50,9 @@ type Record struct {
 	Problem         string         `json:"problem,omitempty"` // what the client was told
 	Notes           []string       `json:"notes,omitempty"`   // output_clamped, thinking used all tokens ...
 	OverheadMs      float64        `json:"overhead_ms"`       // ours: parse, decide, encode, without waiting
+	// Scenario replays the decision; kept for some requests only, and shown with
+	// a single record, not in lists.
+	Scenario string `json:"scenario,omitempty"`
 }
 
 // RenderedExclusion is an exclusion in words, as clients and people read it.

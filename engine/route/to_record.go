@@ -15,7 +15,7 @@ func ToRecord(d *Decision, q *Query) *Record {
 		App: q.Needs.App, Tags: q.Needs.Tags, Session: q.Needs.Session,
 		Requirements: q.Needs, OtherCodes: d.OtherCodes, Candidates: slices.Clone(d.Candidates),
 		Evidence: d.Evidence, Reasons: make([]string, 0, len(d.Reasons)),
-		FailoverAllowed: d.FailoverAllowed, FailoverNote: d.FailoverNote,
+		FailoverAllowed: d.FailoverAllowed, FailoverNote: d.FailoverNote, Scenario: d.Scenario,
 	}
 	if d.Verdict == Serve || d.Verdict == Pull {
 		r.Chosen = d.Chosen.String()

@@ -249,6 +249,9 @@ type Decision struct {
 	FailoverNote    string     `json:"failover_note,omitempty"`
 	ConfigHash      string     `json:"config_hash,omitempty"`
 	RegistryVersion uint64     `json:"registry_version"`
+	// Scenario is what the decision was made from, as Write gives it; "" = it was
+	// not kept.
+	Scenario string `json:"-"`
 	// Nodes gives the names people know the nodes by, for the texts.
 	Nodes []NodeName `json:"nodes,omitempty"`
 }
