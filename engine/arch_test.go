@@ -46,7 +46,7 @@ var arrows = map[string]string{
 	"cmd/bellwether":             "engine engine/* app platform/* assets frontend",
 	"cmd/bellwether-window":      "",
 	"cmd/fakeruntime":            "engine/runtime/runtimetest",
-	"build":                      "",
+	"build":                      "engine/evidence engine/fleet", // reads the catalogue that it makes priors for
 }
 
 // testArrows are imports that only test files may add, beyond their package's row.

@@ -1,6 +1,7 @@
 package evidence
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"time"
@@ -109,6 +110,27 @@ func (p *probedState) inherit(old *Probed) {
 	if p.Dimensions == 0 {
 		p.Dimensions, p.Norm = old.Dimensions, old.Norm
 	}
+}
+
+// Tell lays what a probe established over a deployment. p may be nil.
+func (p *Probed) Tell(d *fleet.Deployment) {
+	if p == nil {
+		return
+	}
+	if len(p.Results) > 0 {
+		caps := maps.Clone(d.Capabilities)
+		if caps == nil {
+			caps = fleet.Capabilities{}
+		}
+		for name, support := range p.Results {
+			caps.Set(name, support, fleet.SourceProbe)
+		}
+		d.Capabilities = caps
+	}
+	if p.Context > 0 && (d.MaxContext == 0 || p.Context < d.MaxContext) {
+		d.MaxContext = p.Context
+	}
+	d.EmbeddingWidth = cmp.Or(p.Dimensions, d.EmbeddingWidth)
 }
 
 // Grades returns what evals measured of a deployment's model, by task; nil if

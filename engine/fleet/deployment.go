@@ -159,6 +159,12 @@ const (
 	CapContinuation       Capability = "continuation" // continues a trailing assistant message
 )
 
+// AllCapabilities are the names there are, in the order they are listed.
+var AllCapabilities = []Capability{
+	CapChat, CapEmbedding, CapTools, CapToolChoiceRequired, CapParallelTools, CapJSONObject, CapJSONSchema,
+	CapVision, CapAudio, CapThinking, CapInsert, CapStreaming, CapContinuation,
+}
+
 // Claim is what is known of one capability, and from whom.
 type Claim struct {
 	Support Tri    `json:"support"`
