@@ -124,9 +124,8 @@ func unreachable(err error) bool {
 
 // page is an answer looked at for its fingerprint.
 type page struct {
-	status int
-	header http.Header
-	body   []byte
+	head
+	body []byte
 }
 
 // fetch reads a small answer of whatever status; a Bellwether is refused.
@@ -143,7 +142,7 @@ func (r *remote) fetch(ctx context.Context, path string) (*page, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &page{x.Status, x.Header, body}, nil
+	return &page{x.head, body}, nil
 }
 
 func identifyOllama(ctx context.Context, r *remote) (Identity, error) {
@@ -171,7 +170,7 @@ func identifyLlamaServer(ctx context.Context, r *remote) (Identity, error) {
 	if err != nil {
 		return Identity{}, err
 	}
-	if !strings.EqualFold(p.header.Get("Server"), "llama.cpp") {
+	if !strings.EqualFold(p.server, "llama.cpp") {
 		return Identity{}, ErrUnknownRuntime
 	}
 	id := Identity{Kind: KindLlamaServer}

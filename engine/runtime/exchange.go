@@ -3,7 +3,6 @@ package runtime
 import (
 	"context"
 	"io"
-	"net/http"
 	"sync/atomic"
 	"time"
 
@@ -13,15 +12,13 @@ import (
 // exchange is one request and its response. Its reader is one goroutine;
 // abort may be called by any, at any time.
 type exchange struct {
-	Status int
-	Header http.Header
-	body   io.Reader
+	head
+	body io.Reader
 
 	remote *remote
 	wire   *wire
 	ctx    context.Context // of this one call, for the cause of its end
 	unhook func() bool     // stops the hook that cuts the wire when ctx ends
-	close  bool            // the server will close the connection
 	ended  atomic.Bool     // the wire was given back or cut
 	aborts atomic.Bool     // cut by us
 	pumped *pumped         // set when an abandoned call is to run to its end
@@ -88,7 +85,7 @@ func (x *exchange) whole(most int64) ([]byte, error) {
 		return nil, x.readFailure(err, false)
 	}
 	if int64(len(b)) > most {
-		return nil, &fleet.Failure{Class: fleet.FailInvalid, Status: x.Status, Message: "the runtime's answer is too long"}
+		return nil, &fleet.Failure{Class: fleet.FailInvalid, Status: x.status, Message: "the runtime's answer is too long"}
 	}
 	return b, nil
 }

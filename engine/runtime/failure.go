@@ -70,7 +70,7 @@ func (x *exchange) readFailure(err error, content bool) error {
 	if x.aborts.Load() {
 		return &fleet.Failure{Class: fleet.FailCancelled, Message: "the call was ended", MayRun: true}
 	}
-	f := &fleet.Failure{Class: fleet.FailBeforeOpen, Code: CodeCut, Status: x.Status}
+	f := &fleet.Failure{Class: fleet.FailBeforeOpen, Code: CodeCut, Status: x.status}
 	if content {
 		f.Class = fleet.FailMidStream
 	}
@@ -113,7 +113,7 @@ func (x *exchange) statusFailure() error {
 	if err != nil && ended(x.ctx, true) != nil {
 		return ended(x.ctx, true)
 	}
-	return failureOf(x.Status, x.Header.Get("Content-Type"), body)
+	return failureOf(x.status, x.contentType, body)
 }
 
 // failureOf reads an error answer:

@@ -75,7 +75,7 @@ func (l *LlamaServer) Inventory(ctx context.Context) (*Inventory, error) {
 	}
 	var props llamaProps
 	if p.status != http.StatusOK {
-		err = failureOf(p.status, p.header.Get("Content-Type"), p.body)
+		err = failureOf(p.status, p.contentType, p.body)
 	} else {
 		err = decode("/props", p.body, &props)
 	}
@@ -290,7 +290,7 @@ func (l *LlamaServer) free(ctx context.Context, path string) fleet.Tri {
 		return fleet.Unknown
 	}
 	_, _ = x.whole(1 << 20)
-	switch x.Status {
+	switch x.status {
 	case http.StatusBadRequest:
 		return fleet.Yes
 	case http.StatusNotImplemented, http.StatusNotFound:

@@ -28,10 +28,10 @@ func (l *LlamaServer) Do(ctx context.Context, c Call) (dialect.Stream, []string,
 	if err != nil {
 		return nil, p.edits, err
 	}
-	if x.Status != http.StatusOK {
+	if x.status != http.StatusOK {
 		return nil, p.edits, x.statusFailure()
 	}
-	if !strings.HasPrefix(x.Header.Get("Content-Type"), "text/event-stream") {
+	if !strings.HasPrefix(x.contentType, "text/event-stream") {
 		s := &openAIBody{}
 		s.x = x
 		return s, p.edits, nil

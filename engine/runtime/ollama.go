@@ -134,7 +134,7 @@ func (r *remote) call(ctx context.Context, method, path string, body []byte) ([]
 	if err != nil {
 		return nil, err
 	}
-	if x.Status != http.StatusOK {
+	if x.status != http.StatusOK {
 		return nil, x.statusFailure()
 	}
 	return x.whole(lineMost)

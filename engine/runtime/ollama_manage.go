@@ -80,13 +80,13 @@ func (o *Ollama) HasBlob(ctx context.Context, digest string) (bool, error) {
 		return false, wrap("blob "+digest, err)
 	}
 	defer x.settle()
-	switch x.Status {
+	switch x.status {
 	case http.StatusOK:
 		return true, nil
 	case http.StatusNotFound:
 		return false, nil
 	}
-	return false, wrap("blob "+digest, failureOf(x.Status, "", nil))
+	return false, wrap("blob "+digest, failureOf(x.status, "", nil))
 }
 
 // PutBlob uploads a blob; the runtime checks it against its digest.
@@ -98,7 +98,7 @@ func (o *Ollama) PutBlob(ctx context.Context, digest string, body Reader) error 
 	if err != nil {
 		return wrap("blob "+digest, err)
 	}
-	if x.Status != http.StatusCreated && x.Status != http.StatusOK {
+	if x.status != http.StatusCreated && x.status != http.StatusOK {
 		return wrap("blob "+digest, x.statusFailure())
 	}
 	x.settle()
@@ -131,7 +131,7 @@ func (o *Ollama) progress(ctx context.Context, path string, body []byte, line fu
 		return err
 	}
 	defer x.abort()
-	if x.Status != http.StatusOK {
+	if x.status != http.StatusOK {
 		return x.statusFailure()
 	}
 	lines := lineReader{r: x}

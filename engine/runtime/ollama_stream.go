@@ -20,7 +20,7 @@ func (o *Ollama) Do(ctx context.Context, c Call) (dialect.Stream, []string, erro
 	if err != nil {
 		return nil, p.edits, err
 	}
-	if x.Status != http.StatusOK {
+	if x.status != http.StatusOK {
 		return nil, p.edits, x.statusFailure()
 	}
 	s := &ollamaStream{plan: p}

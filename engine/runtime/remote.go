@@ -26,6 +26,7 @@ const (
 	idleMost    = 256             // connections kept for reuse
 	idleFor     = 90 * time.Second
 	headMost    = 64 << 10 // bytes of status line and headers accepted
+	outMost     = 4 << 10  // bytes of a request that are put together before they are sent
 	// A connection idle for longer than this is asked whether its peer has
 	// closed it before a request is entrusted to it. A generation must not be
 	// sent twice, so the usual blind retry is not open to us.
@@ -36,8 +37,7 @@ const (
 // the idle connections to it. It is our own client because a call needs three
 // things net/http's does not give: to know whether the request left at all, to
 // read on the caller's goroutine without handing each frame over to two others,
-// and to hold no goroutine for an idle connection. Responses are parsed by
-// net/http. There is no overall timeout, no compression, no proxy, no redirect
+// and to hold no goroutine for an idle connection. There is no overall timeout, no compression, no proxy, no redirect
 // and no header of the client's: the context governs.
 type remote struct {
 	secure bool
@@ -80,7 +80,8 @@ func newRemote(t Target) (*remote, error) {
 type wire struct {
 	net.Conn
 	br       *bufio.Reader
-	headLeft int64 // bytes the response head may still take; < 0 = not reading a head
+	headLeft int64  // bytes the response head may still take; < 0 = not reading a head
+	out      []byte // what a short request is put together in
 	reused   bool
 	idledAt  time.Time
 	keep     time.Duration // how long the server keeps it idle
@@ -118,9 +119,9 @@ func (r *remote) do(ctx context.Context, q request) (*exchange, error) {
 		x, sent, err := r.roundTrip(w, q)
 		if err == nil {
 			x.remote, x.wire, x.ctx, x.unhook = r, w, ctx, unhook
-			if x.Header.Get(HeaderRouter) != "" {
+			if x.router {
 				x.abort() // it may have taken the port after the runtime ended
-				return nil, &fleet.Failure{Class: fleet.FailStatus, Status: x.Status, Code: CodeOurselves, Message: "at the runtime's address a Bellwether answers"}
+				return nil, &fleet.Failure{Class: fleet.FailStatus, Status: x.status, Code: CodeOurselves, Message: "at the runtime's address a Bellwether answers"}
 			}
 			return x, nil
 		}
@@ -147,26 +148,20 @@ func (r *remote) roundTrip(w *wire, q request) (x *exchange, sent bool, err erro
 	if werr != nil {
 		_ = w.SetReadDeadline(time.Now().Add(time.Second))
 	}
-	resp, err := w.readHead(q.method)
+	h, err := w.readHead(q.method)
 	if err != nil {
 		if werr != nil {
 			err = werr
 		}
 		return nil, werr == nil, err
 	}
-	if werr != nil {
-		resp.Close = true
-	}
-	if r.onceOnly && len(resp.TransferEncoding) > 0 {
-		resp.Close = true
-	}
-	w.keep = keepAlive(resp.Header)
-	return &exchange{Status: resp.StatusCode, Header: resp.Header, body: resp.Body, close: resp.Close}, true, nil
+	h.close = h.close || werr != nil || r.onceOnly && h.chunked
+	w.keep = h.keep
+	return &exchange{head: h, body: h.body(w.br)}, true, nil
 }
 
 func (r *remote) write(w *wire, q request) error {
-	head := make([]byte, 0, 512)
-	head = append(head, q.method...)
+	head := append(w.out[:0], q.method...)
 	head = append(head, ' ')
 	head = append(head, r.prefix...)
 	head = append(head, q.path...)
@@ -192,8 +187,10 @@ func (r *remote) write(w *wire, q request) error {
 		head = strconv.AppendInt(head, int64(len(q.body)), 10)
 		head = append(head, "\r\n\r\n"...)
 	}
-	if len(q.body) <= cap(head)-len(head) {
-		_, err := w.Write(append(head, q.body...))
+	w.out = head
+	if len(q.body) <= outMost-len(head) {
+		w.out = append(head, q.body...)
+		_, err := w.Write(w.out)
 		return err
 	}
 	bufs := net.Buffers{head, q.body}
@@ -223,39 +220,6 @@ func writeChunked(w io.Writer, body io.Reader) error {
 			return err
 		}
 	}
-}
-
-func (w *wire) readHead(method string) (*http.Response, error) {
-	for {
-		w.headLeft = headMost
-		resp, err := http.ReadResponse(w.br, &http.Request{Method: method})
-		w.headLeft = -1
-		if err != nil {
-			if err == io.EOF {
-				err = io.ErrUnexpectedEOF
-			}
-			return nil, err
-		}
-		if resp.StatusCode >= 200 {
-			return resp, nil
-		}
-		if resp.StatusCode == http.StatusSwitchingProtocols {
-			return nil, errors.New("the runtime switched protocols unasked")
-		}
-	}
-}
-
-// keepAlive reads how long the server keeps an idle connection (llama-server
-// says timeout=5), less a second for the way there.
-func keepAlive(h http.Header) time.Duration {
-	for v := range strings.SplitSeq(h.Get("Keep-Alive"), ",") {
-		if s, ok := strings.CutPrefix(strings.TrimSpace(v), "timeout="); ok {
-			if n, err := strconv.Atoi(s); err == nil && n >= 0 {
-				return min(idleFor, max(0, time.Duration(n)*time.Second-time.Second))
-			}
-		}
-	}
-	return idleFor
 }
 
 func (r *remote) connect(ctx context.Context) (*wire, error) {

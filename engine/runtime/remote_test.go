@@ -246,7 +246,7 @@ func TestKeepAliveTimeoutsAreHonoured(t *testing.T) {
 	for header, want := range map[string]time.Duration{
 		"": idleFor, "timeout=5, max=100": 4 * time.Second, "timeout=1": 0, "timeout=900": idleFor, "max=3, timeout=10": 9 * time.Second, "timeout=x": idleFor,
 	} {
-		if got := keepAlive(http.Header{"Keep-Alive": {header}}); got != want {
+		if got := keepAlive(header); got != want {
 			t.Errorf("%q: got %v, want %v", header, got, want)
 		}
 	}
@@ -431,7 +431,7 @@ func TestAStreamedUploadHasItsEndOnlyWhenItsSourceHas(t *testing.T) {
 	})
 	r := connectTo(t, url)
 	x, err := r.do(t.Context(), request{method: "POST", path: "/b", stream: io.LimitReader(zeros{}, 1<<20)})
-	if err != nil || x.Status != http.StatusCreated || got.Load() != "1048576 <nil>" {
+	if err != nil || x.status != http.StatusCreated || got.Load() != "1048576 <nil>" {
 		t.Fatalf("got %v, %v", got.Load(), err)
 	}
 	x.settle()

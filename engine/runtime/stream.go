@@ -50,7 +50,7 @@ func (a *answer) broken(err error) error { return a.fail(a.x.readFailure(err, a.
 // malformed is a frame that is not what it should be: a 200 that is no
 // completion, or a stream broken from there on.
 func (a *answer) malformed(what string) error {
-	f := &fleet.Failure{Class: fleet.FailInvalid, Status: a.x.Status, Code: CodeMalformed, Message: what}
+	f := &fleet.Failure{Class: fleet.FailInvalid, Status: a.x.status, Code: CodeMalformed, Message: what}
 	if a.begun() {
 		f.Class = fleet.FailMidStream
 	}
@@ -61,7 +61,7 @@ func (a *answer) malformed(what string) error {
 // runtime has ended its work on the call by saying so.
 func (a *answer) said(v dialect.Raw) error {
 	words := errorValue(v, 0)
-	f := &fleet.Failure{Class: fleet.FailBeforeOpen, Status: a.x.Status, Code: CodeRuntimeError, Message: words.text}
+	f := &fleet.Failure{Class: fleet.FailBeforeOpen, Status: a.x.status, Code: CodeRuntimeError, Message: words.text}
 	if a.begun() {
 		f.Class = fleet.FailMidStream
 	}
