@@ -94,7 +94,7 @@ func (s *state) admit(m *admission) (*lease, *fleet.Refusal) {
 	if !m.own {
 		s.grants.use(g.ID)
 	}
-	ln.leases[le] = struct{}{}
+	ln.add(le)
 	le.beside = ln.running()
 	s.admitted++
 	return le, nil

@@ -164,7 +164,7 @@ func (m *ended) released(hold time.Duration) fleet.Released {
 func (m *ended) on(s *state) {
 	le := m.lease
 	l := s.lane(le.deployment.ID)
-	delete(l.leases, le)
+	l.remove(le)
 	s.admitted--
 	now := s.now()
 	var hold time.Duration

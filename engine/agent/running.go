@@ -378,6 +378,7 @@ func (r *Running) Close() {
 		r.stream.Close()
 	case r.lease.drain:
 		r.lease.a.work.Go(r.runDry)
+	case r.whole():
 	default:
 		r.lease.cut(&fleet.Failure{Class: fleet.FailCancelled, Message: "the caller closed the answer"})
 		r.stream.Close()
@@ -390,6 +391,20 @@ func (r *Running) Close() {
 		}
 		_ = r.fail(r.closedError())
 	}
+}
+
+// whole ends a call whose end marker was passed on, the common case: there is
+// nothing to cut, and so nobody to tell. It reports whether that was so.
+func (r *Running) whole() bool {
+	if !r.reading.TryLock() {
+		return false // in Next
+	}
+	defer r.reading.Unlock()
+	if r.final {
+		r.stream.Close()
+		r.finish(nil)
+	}
+	return r.final
 }
 
 // runDry reads an abandoned call to its end. Deadlines go on.

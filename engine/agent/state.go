@@ -51,6 +51,7 @@ type state struct {
 type lane struct {
 	id      fleet.DeploymentID
 	leases  map[*lease]struct{} // admitted, not ended
+	orders  int                 // of leases: the owner's own orders to load
 	holds   []time.Time         // ends of uncertain calls
 	load    *load               // under way
 	leaving int                 // unloads and deletes under way
@@ -103,14 +104,20 @@ func (s *state) lane(id fleet.DeploymentID) *lane {
 
 // running counts the requests that hold a slot; the owner's own orders to load
 // hold none.
-func (l *lane) running() int {
-	n := 0
-	for le := range l.leases {
-		if !le.own {
-			n++
-		}
+func (l *lane) running() int { return len(l.leases) - l.orders }
+
+func (l *lane) add(le *lease) {
+	l.leases[le] = struct{}{}
+	if le.own {
+		l.orders++
 	}
-	return n
+}
+
+func (l *lane) remove(le *lease) {
+	delete(l.leases, le)
+	if le.own {
+		l.orders--
+	}
 }
 
 // idle reports whether nothing of ours uses or may use the deployment.
