@@ -91,6 +91,8 @@ func parseOllamaEmbed(r *Request) *fault {
 			f = m.maybeBool(&r.Embed.Truncate)
 		case "dimensions":
 			f = r.Embed.width(m)
+		case "query_prefix", "document_prefix":
+			f = m.prefix()
 		case "options", "keep_alive":
 			f = r.readOllama(m)
 		}

@@ -110,10 +110,25 @@ func (r *Request) readEmbeddings(m Member) *fault {
 		if format != "" && format != "float" && format != "base64" {
 			return (&fault{what: "expected float or base64, got " + format, code: CodeContractOption}).in(m.Name)
 		}
+	case "query_prefix", "document_prefix":
+		return m.prefix()
 	case "metadata":
 		return r.metadata(m)
 	}
 	return nil
+}
+
+// prefix refuses a text to be put before every input. No runtime does so, and
+// vectors made without it would be of texts that nobody meant.
+func (m Member) prefix() *fault {
+	var text string
+	if f := m.str(&text); f != nil {
+		return f
+	}
+	if text == "" {
+		return nil
+	}
+	return (&fault{what: "a prefix is not added for you", remedy: "Put it before each text of input.", code: CodeContractOption}).in(m.Name)
 }
 
 // read takes a string or a list of strings. Token ids, which LangChain's

@@ -271,11 +271,12 @@ func TestCompletions(t *testing.T) {
 
 func TestEmbeddings(t *testing.T) {
 	for body, want := range map[string]string{
-		`"input":"a"`:                                   `1 true 0 false`,
-		`"input":["a","b"],"dimensions":4`:              `2 false 4 false`,
-		`"input":["a"],"encoding_format":"base64"`:      `1 false 0 true`,
-		`"input":"","encoding_format":"float"`:          `1 true 0 false`,
-		`"input":"a","user":"u","encoding_format":null`: `1 true 0 false`,
+		`"input":"a"`:                      `1 true 0 false`,
+		`"input":["a","b"],"dimensions":4`: `2 false 4 false`,
+		`"input":"a","query_prefix":"","document_prefix":null`: `1 true 0 false`,
+		`"input":["a"],"encoding_format":"base64"`:             `1 false 0 true`,
+		`"input":"","encoding_format":"float"`:                 `1 true 0 false`,
+		`"input":"a","user":"u","encoding_format":null`:        `1 true 0 false`,
 	} {
 		e := parsed(t, OpenAIEmbeddings, `{"model":"m","stream":true,`+body+`}`).Embed
 		if got := fmt.Sprint(len(e.Inputs), e.Single, e.Dimensions, e.Base64); got != want {
@@ -283,14 +284,16 @@ func TestEmbeddings(t *testing.T) {
 		}
 	}
 	for body, want := range map[string]string{
-		`"input":[1,2]`:                        "check_embedding_ctx_length=False",
-		`"input":[[1,2]]`:                      "check_embedding_ctx_length=False",
-		`"input":[]`:                           "at least one text",
-		`"x":1`:                                "at least one text",
-		`"input":{"a":1}`:                      "expected a string or an array of strings, got an object",
-		`"input":["a",null]`:                   "input[1]: expected a string, got null",
-		`"input":"a","encoding_format":"int8"`: "expected float or base64, got int8", // W-15
-		`"input":"a","dimensions":-1`:          "dimensions: expected a number above 0",
+		`"input":[1,2]`:      "check_embedding_ctx_length=False",
+		`"input":[[1,2]]`:    "check_embedding_ctx_length=False",
+		`"input":[]`:         "at least one text",
+		`"x":1`:              "at least one text",
+		`"input":{"a":1}`:    "expected a string or an array of strings, got an object",
+		`"input":["a",null]`: "input[1]: expected a string, got null",
+		`"input":"a","query_prefix":"search_query: "`: "a prefix is not added for you",
+		`"input":"a","document_prefix":"x"`:           "a prefix is not added for you",
+		`"input":"a","encoding_format":"int8"`:        "expected float or base64, got int8", // W-15
+		`"input":"a","dimensions":-1`:                 "dimensions: expected a number above 0",
 	} {
 		_, prob := Parse(OpenAIEmbeddings, []byte(`{"model":"m",`+body+`}`))
 		if prob == nil || !strings.Contains(prob.Text(), want) {
