@@ -60,6 +60,7 @@ type Config struct {
 	// Warnings are what Load found odd but not wrong, a sentence each.
 	Warnings []string `koanf:"-"`
 
+	file   string            // that Load reads, "" = none
 	origin map[string]string // key -> where its value comes from; absent = default
 	// base is what the machine's own defaults are, again the function that reads
 	// the sources once more. The sources themselves are not kept: they hold keys.

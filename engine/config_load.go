@@ -69,7 +69,7 @@ func Load(from Sources) (*Config, error) {
 	if len(l.wrong) > 0 {
 		return nil, errors.Join(l.wrong...)
 	}
-	c := &Config{origin: l.origin, base: base, again: func() (*Config, error) { return Load(from) }, Warnings: l.warnings}
+	c := &Config{file: from.File, origin: l.origin, base: base, again: func() (*Config, error) { return Load(from) }, Warnings: l.warnings}
 	for i := range settings {
 		key := settings[i].Key
 		c.field(key).Set(reflect.ValueOf(l.k.Get(key)))

@@ -53,12 +53,13 @@ type Options struct {
 	Folders desktop.Folders
 	Version string
 	Log     *slog.Logger
+	Level   *slog.LevelVar // of Log, which a reload changes; nil = it stays
 }
 
 // Engine is the assembled product.
 type Engine struct {
 	opts    Options
-	config  *Config
+	config  atomic.Pointer[Config] // replaced as a whole by Reload
 	log     *slog.Logger
 	started time.Time
 
@@ -78,7 +79,8 @@ type Engine struct {
 	fleetPolicy *policyFile
 	binder      *binder
 	policy      atomic.Pointer[route.Policy]
-	publishing  sync.Mutex // guards published
+	reloadErr   atomic.Pointer[error] // why the settings file was not taken over
+	publishing  sync.Mutex            // guards published
 	published   policyParts
 	listeners   []net.Listener
 	address     string // what apps point at
@@ -91,7 +93,8 @@ type Engine struct {
 // store and the sockets. Another engine on the folder is a *desktop.HeldError,
 // a taken port a *PortTakenError. On an error nothing stays open.
 func New(o Options) (e *Engine, err error) {
-	e = &Engine{opts: o, config: o.Config, log: o.Log, started: time.Now(), pulls: make(chan string, mostPulls)}
+	e = &Engine{opts: o, log: o.Log, started: time.Now(), pulls: make(chan string, mostPulls)}
+	e.config.Store(o.Config)
 	defer func() {
 		if err != nil {
 			e.close()
@@ -150,11 +153,11 @@ const portSetting = "listen.port"
 // address may move to another port; it is remembered, and from then on a taken
 // port is an error that says so.
 func (e *Engine) listen() error {
-	host, port, err := splitListen(e.config.Listen)
+	host, port, err := splitListen(e.conf().Listen)
 	if err != nil {
 		return err
 	}
-	if e.config.Source("listen") == "default" {
+	if e.conf().Source("listen") == "default" {
 		saved, known, _ := e.store.Setting(portSetting)
 		if n, err := strconv.Atoi(saved); known && err == nil {
 			port = n
@@ -193,7 +196,7 @@ func splitListen(s string) (host string, port int, err error) {
 // assemble makes the parts and ties them together. Data flows one way: agent
 // -> registry -> dispatcher -> gateway; what flows back are messages.
 func (e *Engine) assemble() error {
-	c := e.config
+	c := e.conf()
 	e.publish()
 	e.evidence = evidence.NewLedger()
 	if saved, err := e.store.LoadEvidence(); err != nil {
@@ -221,7 +224,7 @@ func (e *Engine) assemble() error {
 }
 
 func (e *Engine) agentConfig() agent.Config {
-	c := e.config
+	c := e.conf()
 	return agent.Config{
 		Node: e.nodeID, Name: c.Node.Name, Settings: c.AgentSettings(),
 		Connect: func(ctx context.Context, t runtime.Target) (runtime.Adapter, error) {
@@ -246,7 +249,7 @@ func (e *Engine) agentConfig() agent.Config {
 // discover looks for runtimes nobody declared. A machine whose owner declared
 // some gets those only: they know what should be used.
 func (e *Engine) discover(ctx context.Context) []runtime.Target {
-	if len(e.config.Runtimes) > 0 {
+	if len(e.conf().Runtimes) > 0 {
 		return nil
 	}
 	var targets []runtime.Target
@@ -268,7 +271,7 @@ func (e *Engine) discover(ctx context.Context) []runtime.Target {
 }
 
 func (e *Engine) gatewayConfig() gateway.Config {
-	c := e.config
+	c := e.conf()
 	reg := prometheus.NewRegistry()
 	reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return gateway.Config{
@@ -280,7 +283,7 @@ func (e *Engine) gatewayConfig() gateway.Config {
 			return route.Read(r, m)
 		},
 		Record: e.store.Record, Learn: e.learn, ToolKey: e.secret, Bind: e.binder.Want,
-		Keys:  c.gatewayKeys,
+		Keys:  func() []gateway.Key { return e.conf().gatewayKeys() },
 		Rules: c.GatewayRules(),
 		Admin: admin.New(admin.Config{
 			Token: e.token, Status: e.Status, Store: e.store, Snapshot: e.Snapshot, Explain: e.explain,
@@ -339,7 +342,7 @@ func (e *Engine) Address() string { return e.address }
 // Moved reports that another program held the port apps look at first, and so
 // this first start took and remembered the one in Address.
 func (e *Engine) Moved() (wanted int, moved bool) {
-	_, wanted, err := splitListen(e.config.Listen)
+	_, wanted, err := splitListen(e.conf().Listen)
 	return wanted, err == nil && e.moved
 }
 
@@ -357,6 +360,7 @@ func (e *Engine) Run(ctx context.Context) error {
 	group.Go(func() error { return e.queue.Run(traffic) })
 	group.Go(func() error { return e.agent.Run(traffic) })
 	group.Go(func() error { return e.tick(work) })
+	group.Go(func() error { return e.watch(traffic) })
 	group.Go(func() error { return e.pull(work) })
 	servers, failed := e.serve(&group)
 	state := State{Address: e.address, Admin: e.adminAddress(), Token: e.token, PID: os.Getpid(), Version: e.opts.Version, Started: e.started}
@@ -364,7 +368,7 @@ func (e *Engine) Run(ctx context.Context) error {
 		e.log.Warn("commands will not find this engine: its state could not be written", "err", err)
 	}
 	defer func() { _ = desktop.RemovePrivate(statePath(e.opts.Folders)) }()
-	e.log.Info("serving", "address", e.address, "node", e.config.Node.Name, "version", e.opts.Version)
+	e.log.Info("serving", "address", e.address, "node", e.conf().Node.Name, "version", e.opts.Version)
 
 	var err error
 	select {

@@ -10,7 +10,7 @@ import (
 func (e *Engine) publish() {
 	e.publishing.Lock()
 	defer e.publishing.Unlock()
-	now := policyParts{e.config, e.fleetPolicy.Current()}
+	now := policyParts{e.conf(), e.fleetPolicy.Current()}
 	if now == e.published {
 		return
 	}
@@ -33,6 +33,6 @@ type policyParts struct {
 func (e *Engine) newBinder() *binder {
 	return &binder{
 		file: e.fleetPolicy, fleet: e.registry.Snapshot, changed: e.publish, log: e.log,
-		contracts: func() map[string]route.Contract { return e.config.contracts() },
+		contracts: func() map[string]route.Contract { return e.conf().contracts() },
 	}
 }

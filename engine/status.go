@@ -20,7 +20,7 @@ func (e *Engine) Status() *admin.Status {
 	// heartbeat: a pause must show at once.
 	s := &admin.Status{
 		Version: e.opts.Version, At: time.Now(), Uptime: time.Since(e.started).Seconds(), Address: e.address,
-		Router: admin.RouterStatus{Name: e.config.Node.Name, Here: true},
+		Router: admin.RouterStatus{Name: e.conf().Node.Name, Here: true},
 		Nodes:  []admin.NodeStatus{}, Runtimes: []admin.RuntimeStatus{}, Queues: []admin.QueueStatus{}, Held: len(queues.Held),
 		MemoryAssumedResident: []fleet.DeploymentID{}, Pools: []admin.PoolStatus{},
 		Store: admin.StoreStatus{Dropped: health.Dropped, Reason: health.Reason},
@@ -40,7 +40,7 @@ func (e *Engine) Status() *admin.Status {
 		e.addNode(s, &n, waiting)
 	}
 	if len(snap.Nodes) == 0 {
-		s.Node = admin.NodeStatus{ID: e.nodeID, Name: e.config.Node.Name, State: "starting", Reason: "it looks for runtimes"}
+		s.Node = admin.NodeStatus{ID: e.nodeID, Name: e.conf().Node.Name, State: "starting", Reason: "it looks for runtimes"}
 	}
 	return s
 }
@@ -89,12 +89,12 @@ func modelStatus(d *fleet.Deployment, running, waiting int) admin.ModelStatus {
 }
 
 // settings lists every setting in force.
-func (e *Engine) settings() []admin.Setting { return e.config.Show() }
+func (e *Engine) settings() []admin.Setting { return e.conf().Show() }
 
 // findings are the doctor's checks of the engine's own parts.
 func (e *Engine) findings() []admin.Finding {
 	var found []admin.Finding
-	host, want, err := splitListen(e.config.Listen)
+	host, want, err := splitListen(e.conf().Listen)
 	have := e.listeners[0].Addr().(*net.TCPAddr).Port
 	switch {
 	case err == nil && want != have && want != 0:
@@ -102,20 +102,17 @@ func (e *Engine) findings() []admin.Finding {
 		if o, err := desktop.OwnerOfPort(context.Background(), want); err == nil {
 			who = o.Name
 		}
-		found = append(found, finding("port", "note", "Point apps at "+e.address+", or end it and start Bellwether with --listen "+e.config.Listen+".",
+		found = append(found, finding("port", "note", "Point apps at "+e.address+", or end it and start Bellwether with --listen "+e.conf().Listen+".",
 			"%s holds port %d, so apps are served at %s.", who, want, e.address))
 	default:
 		found = append(found, finding("port", "ok", "", "Apps are served at %s.", e.address))
 	}
-	if ip := net.ParseIP(host); ip != nil && !ip.IsLoopback() && len(e.config.Security.APIKeys) == 0 {
+	if ip := net.ParseIP(host); ip != nil && !ip.IsLoopback() && len(e.conf().Security.APIKeys) == 0 {
 		found = append(found, finding("keys", "warning", "Add a key under security.api_keys, or listen on localhost.",
 			"The endpoint listens beyond this machine, but no API key is set, so nobody there can use it."))
 	}
 	found = append(found, storeFinding(e.store.Health()))
-	for _, w := range e.config.Warnings {
-		found = append(found, finding("settings", "note", "", "%s", w))
-	}
-	return found
+	return append(found, e.settingsFindings()...)
 }
 
 // storeFinding says whether decision records reach the disk, and what helps

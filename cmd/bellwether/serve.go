@@ -66,11 +66,13 @@ func (c *serveCmd) Run(e *environ) error {
 	if err != nil {
 		return err
 	}
-	log := slog.New(slog.NewTextHandler(e.err, &slog.HandlerOptions{Level: config.Level()}))
+	var level slog.LevelVar
+	level.Set(config.Level())
+	log := slog.New(slog.NewTextHandler(e.err, &slog.HandlerOptions{Level: &level}))
 	for _, w := range config.Warnings {
 		log.Warn(w)
 	}
-	eng, err := engine.New(engine.Options{Config: config, Folders: folders, Version: version, Log: log})
+	eng, err := engine.New(engine.Options{Config: config, Folders: folders, Version: version, Log: log, Level: &level})
 	if err != nil {
 		var held *desktop.HeldError
 		var taken *engine.PortTakenError

@@ -1,0 +1,110 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"os"
+	"strings"
+	"time"
+
+	"bellwether/engine/admin"
+)
+
+// watchEvery is how often the settings file is looked at. Editors replace files,
+// and some file systems report no changes, so looking is surer than listening.
+const watchEvery = 2 * time.Second
+
+// watch puts changed settings in force while the engine runs, until ctx ends.
+func (e *Engine) watch(ctx context.Context) error {
+	look := time.NewTicker(watchEvery)
+	defer look.Stop()
+	seen := e.watched()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-look.C:
+		}
+		if now := e.watched(); now != seen {
+			seen = now
+			_ = e.Reload(ctx) // logged, and told by doctor
+		}
+	}
+}
+
+// fileMark tells one state of a file from another.
+type fileMark struct {
+	size    int64
+	changed time.Time
+}
+
+func (e *Engine) watched() fileMark {
+	info, err := os.Stat(e.conf().file)
+	if err != nil {
+		return fileMark{size: -1}
+	}
+	return fileMark{info.Size(), info.ModTime()}
+}
+
+// Reload reads the settings again and puts in force what counts at once; what
+// counts after a restart is told. With an error the settings in force stay.
+func (e *Engine) Reload(ctx context.Context) error {
+	old := e.conf()
+	next, err := old.Reload()
+	if err != nil {
+		for line := range strings.Lines(err.Error()) {
+			e.log.Error("the settings are wrong; the last good ones stay in force", "err", strings.TrimSuffix(line, "\n"))
+		}
+		e.reloadErr.Store(&err)
+		return err
+	}
+	e.reloadErr.Store(nil)
+	live, restart := old.Changes(next)
+	if len(restart) > 0 {
+		e.log.Warn("changed settings that count after a restart", "settings", strings.Join(restart, ", "))
+	}
+	if len(live) == 0 && len(restart) == 0 {
+		return nil
+	}
+	for _, w := range next.Warnings {
+		e.log.Warn(w)
+	}
+	e.config.Store(next)
+	e.publish()
+	e.gateway.Configure(next.GatewayRules())
+	e.agent.Configure(next.AgentSettings())
+	if e.opts.Level != nil {
+		e.opts.Level.Set(next.Level())
+	}
+	if len(live) > 0 {
+		e.log.Info("changed settings are in force", "settings", strings.Join(live, ", "))
+	}
+	e.binder.Saved()
+	// What the settings declare of models is laid over them as they are observed.
+	if err := e.agent.Refresh(ctx); err != nil && !errors.Is(err, context.Canceled) {
+		e.log.Warn("the models could not be looked at again", "err", err)
+	}
+	return nil
+}
+
+// conf returns the settings in force. Those that count after a restart may
+// stand there as they will be.
+func (e *Engine) conf() *Config { return e.config.Load() }
+
+// settingsFindings say what the owner must know of the settings file.
+func (e *Engine) settingsFindings() []admin.Finding {
+	var found []admin.Finding
+	c := e.conf()
+	if err := e.reloadErr.Load(); err != nil {
+		found = append(found, finding("settings", "broken", "Correct it; it is read again within seconds. bellwether config check shows the same.",
+			"The settings file is wrong, and the settings before stay in force: %s.", strings.ReplaceAll((*err).Error(), "\n", "; ")))
+	}
+	if _, restart := e.opts.Config.Changes(c); len(restart) > 0 {
+		found = append(found, finding("settings", "note", "Restart Bellwether when it suits.",
+			"Changed settings count after a restart: %s.", strings.Join(restart, ", ")))
+	}
+	for _, w := range c.Warnings {
+		found = append(found, finding("settings", "note", "", "%s", w))
+	}
+	return found
+}
