@@ -28,11 +28,14 @@ var arrows = map[string]string{
 	"engine/queue":               "engine/route engine/fleet engine/budget engine/evidence engine/event engine/desk",
 	"engine/runtime":             "engine/dialect engine/fleet",
 	"engine/runtime/runtimetest": "engine/runtime engine/dialect engine/fleet",
+	// measure asks questions and grades answers: what it asks through, and where
+	// its results go, others give it.
+	"engine/measure":             "engine/dialect engine/fleet engine/evidence",
 	"engine/agent":               "engine/capacity engine/runtime engine/budget engine/dialect engine/fleet engine/event engine/desk platform/hardware platform/sense platform/desktop",
 	"engine/peer":                "engine/fleet engine/event engine/socket",
 	"engine/store":               "engine/fleet engine/evidence engine/capacity engine/route engine/budget",
 	"engine/gateway":             "engine/dialect engine/route engine/queue engine/fleet engine/event",
-	"engine/admin":               "engine/socket engine/dialect engine/fleet engine/route engine/queue engine/budget engine/evidence engine/capacity engine/store engine/event",
+	"engine/admin":               "engine/socket engine/dialect engine/fleet engine/route engine/queue engine/budget engine/evidence engine/capacity engine/store engine/event engine/measure",
 	"engine/simulate":            "engine/route engine/queue engine/fleet engine/budget engine/evidence engine/capacity",
 	"engine":                     "engine/* platform/*",
 	"platform/hardware":          "",
@@ -67,6 +70,7 @@ var bans = []struct {
 	{"fyne.io/systray", []string{"app/tray"}, "the tray's library stays behind render.go"},
 	{"github.com/wailsapp/", []string{"cmd/bellwether-window"}, "the window is a child process"},
 	{"github.com/gorilla/websocket", []string{"engine/socket"}, "one importer of the websocket library"},
+	{"github.com/dop251/goja", []string{"engine/measure"}, "code that models wrote runs in the sandbox only"},
 	{"modernc.org/sqlite", []string{"engine/store"}, "one importer of the SQLite driver"},
 	{"github.com/hashicorp/memberlist", []string{"engine/peer"}, "one importer of memberlist"},
 	{"github.com/shirou/gopsutil", []string{"platform/hardware", "platform/sense", "platform/desktop"}, "facts and readings of the machine come from platform/"},
