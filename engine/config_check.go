@@ -30,11 +30,16 @@ func (c *Config) Validate() error {
 }
 
 // placed makes the error of a broken rule. A problem that begins with the name
-// of an entry is placed at that entry's own line.
+// of an entry, or with its place in a list as [2], is placed at that entry's own
+// line.
 func (c *Config) placed(key, problem string) *SettingError {
 	if name, rest, ok := strings.Cut(problem, ": "); ok {
-		if place := c.where(key + "." + name); place != "" {
-			return &SettingError{Where: place, Key: key + "." + name, Problem: rest}
+		entry := key + "." + name
+		if strings.HasPrefix(name, "[") {
+			entry = key + name
+		}
+		if place := c.where(entry); place != "" {
+			return &SettingError{Where: place, Key: entry, Problem: rest}
 		}
 	}
 	return &SettingError{Where: c.where(key), Key: key, Problem: problem}
@@ -97,6 +102,7 @@ var rules = []struct {
 		}
 		return ""
 	}},
+	{"deployments", (*Config).declarationProblem},
 	{"aliases", (*Config).aliasProblem},
 	{"embeddings", (*Config).contractProblem},
 	{"security.api_keys", func(c *Config) string {

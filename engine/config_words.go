@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"net/url"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -138,21 +139,31 @@ func validPattern(s string) error {
 }
 
 func validCapability(s string) error {
-	for _, c := range capabilities {
-		if string(c) == s {
-			return nil
-		}
+	if slices.Contains(fleet.AllCapabilities, fleet.Capability(s)) {
+		return nil
 	}
-	names := make([]string, len(capabilities))
-	for i, c := range capabilities {
+	names := make([]string, len(fleet.AllCapabilities))
+	for i, c := range fleet.AllCapabilities {
 		names[i] = string(c)
 	}
-	return unknownKey(s, names)
+	return unknownWord("capability", s, names)
 }
 
-var capabilities = []fleet.Capability{
-	fleet.CapChat, fleet.CapEmbedding, fleet.CapTools, fleet.CapToolChoiceRequired, fleet.CapParallelTools, fleet.CapJSONObject,
-	fleet.CapJSONSchema, fleet.CapVision, fleet.CapAudio, fleet.CapThinking, fleet.CapInsert, fleet.CapStreaming, fleet.CapContinuation,
+// validTask accepts the tasks that quality is told apart by, and any.
+func validTask(s string) error {
+	if s == "any" || fleet.IsTask(s) {
+		return nil
+	}
+	return unknownWord("task", s, append(slices.Clone(fleet.Tasks), "any"))
+}
+
+// unknownWord says that a name is none of those there are, and which one was
+// meant, else which there are.
+func unknownWord(what, name string, known []string) error {
+	if near := nearest(name, known); near != "" {
+		return fmt.Errorf("no such %s; did you mean %s?", what, near)
+	}
+	return fmt.Errorf("no such %s; there are %s", what, strings.Join(known, ", "))
 }
 
 func validKey(s string) error {

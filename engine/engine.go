@@ -14,6 +14,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"net"
 	"net/http"
@@ -54,6 +55,9 @@ type Options struct {
 	Version string
 	Log     *slog.Logger
 	Level   *slog.LevelVar // of Log, which a reload changes; nil = it stays
+	// Catalogue holds the files of the catalogue that the program carries; nil =
+	// it carries none.
+	Catalogue fs.FS
 }
 
 // Engine is the assembled product.
@@ -79,6 +83,7 @@ type Engine struct {
 	fleetPolicy *policyFile
 	binder      *binder
 	policy      atomic.Pointer[route.Policy]
+	catalogue   atomic.Pointer[evidence.Catalogue]
 	reloadErr   atomic.Pointer[error] // why the settings file was not taken over
 	publishing  sync.Mutex            // guards published
 	published   policyParts
@@ -198,6 +203,9 @@ func splitListen(s string) (host string, port int, err error) {
 func (e *Engine) assemble() error {
 	c := e.conf()
 	e.publish()
+	if err := e.loadCatalogue(); err != nil {
+		return fmt.Errorf("the catalogue is wrong:\n%w", err)
+	}
 	e.evidence = evidence.NewLedger()
 	if saved, err := e.store.LoadEvidence(); err != nil {
 		e.log.Warn("what was measured before could not be read; it is learned anew", "err", err)
@@ -232,7 +240,7 @@ func (e *Engine) agentConfig() agent.Config {
 			return a, err
 		},
 		Discover: e.discover,
-		Declare:  func(d *fleet.Deployment) { route.Declare(e.policy.Load(), d) },
+		Declare:  e.declare,
 		Report: func(h fleet.Heartbeat) {
 			if h.Sequence == 1 && !slices.ContainsFunc(h.Runtimes, func(r fleet.RuntimeState) bool { return r.Up }) {
 				e.log.Warn("no runtime is up: bellwether doctor says what to start")

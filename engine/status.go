@@ -112,7 +112,8 @@ func (e *Engine) findings() []admin.Finding {
 			"The endpoint listens beyond this machine, but no API key is set, so nobody there can use it."))
 	}
 	found = append(found, storeFinding(e.store.Health()))
-	return append(found, e.settingsFindings()...)
+	found = append(found, e.settingsFindings()...)
+	return append(found, e.clashFindings()...)
 }
 
 // storeFinding says whether decision records reach the disk, and what helps

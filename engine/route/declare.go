@@ -175,10 +175,22 @@ type Clash struct {
 // Clashes returns what declarations that cover a deployment contradict each
 // other in.
 func Clashes(p *Policy, id fleet.DeploymentID) []Clash {
-	said := p.covering(id)
-	if len(said) < 2 {
+	if len(p.Declarations) < 2 {
 		return nil
 	}
+	return p.covering(id).clashes()
+}
+
+// Contradicts names the first thing that two declarations for one pattern say
+// differently, "" if there is none.
+func (s *Declaration) Contradicts(o *Declaration) string {
+	if c := (declared{s, o}).clashes(); len(c) > 0 {
+		return c[0].What
+	}
+	return ""
+}
+
+func (said declared) clashes() []Clash {
 	var out []Clash
 	note := func(what string, clash [2]*Declaration) {
 		if clash[0] != nil {
