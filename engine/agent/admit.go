@@ -102,7 +102,7 @@ func (s *state) admit(m *admission) (*lease, *fleet.Refusal) {
 
 func (s *state) judgeGrant(m *admission, now time.Time) *fleet.Refusal {
 	g := &m.grant
-	_, twice := s.grants.used[g.ID]
+	twice := s.grants.spent(g.ID)
 	switch {
 	case g.Boot != s.a.boot:
 		return no(fleet.CodeAdmission, "the grant is for an earlier start of this node")

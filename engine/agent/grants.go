@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"hash/maphash"
 	"time"
 
 	"bellwether/engine/fleet"
@@ -10,8 +11,10 @@ import (
 // which sequence number all have come or can no longer come.
 type grantBook struct {
 	epoch uint64
-	used  map[string]struct{}
-	order []string // of used, oldest first; bounds it
+	seed  maphash.Seed
+	used  map[uint64]struct{} // hashes of ids: tens of thousands of strings would be looked through at every garbage collection
+	order []uint64            // of used, in a ring; bounds it
+	next  int                 // of order
 
 	low  uint64               // every grant up to here is accounted for
 	seen map[uint64]time.Time // above low: when it came
@@ -22,7 +25,7 @@ type grantBook struct {
 const grantMemory = 1 << 16
 
 func newGrantBook() grantBook {
-	return grantBook{used: map[string]struct{}{}, seen: map[uint64]time.Time{}}
+	return grantBook{seed: maphash.MakeSeed(), used: map[uint64]struct{}{}, seen: map[uint64]time.Time{}}
 }
 
 // take notes that a grant was presented. A higher epoch is a new router, which
@@ -32,22 +35,34 @@ func (b *grantBook) take(g *fleet.Grant, now time.Time) {
 		b.epoch, b.low = g.Epoch, 0
 		clear(b.seen)
 	}
-	if g.Sequence > b.low {
+	switch {
+	case g.Sequence == b.low+1: // in order, as nearly all are
+		b.low++
+	case g.Sequence > b.low:
 		b.seen[g.Sequence] = now
 	}
 }
 
+// spent reports whether a grant was used.
+func (b *grantBook) spent(id string) bool {
+	_, is := b.used[maphash.String(b.seed, id)]
+	return is
+}
+
 // use marks a grant as used; false when it was already.
 func (b *grantBook) use(id string) bool {
-	if _, twice := b.used[id]; twice {
+	h := maphash.String(b.seed, id)
+	if _, twice := b.used[h]; twice {
 		return false
 	}
-	b.used[id] = struct{}{}
-	b.order = append(b.order, id)
-	if len(b.order) > grantMemory {
-		delete(b.used, b.order[0])
-		b.order = b.order[1:]
+	b.used[h] = struct{}{}
+	if len(b.order) < grantMemory {
+		b.order = append(b.order, h)
+		return true
 	}
+	delete(b.used, b.order[b.next])
+	b.order[b.next] = h
+	b.next = (b.next + 1) % grantMemory
 	return true
 }
 

@@ -25,10 +25,10 @@ func checkJSON(body []byte) (checked []byte, mended bool, f *fault) {
 	if len(bytes.TrimLeft(body, " \t\r\n")) == 0 {
 		return nil, false, &fault{what: "missing request body"}
 	}
-	err := readWhole(body)
-	if err == nil {
+	if jsontext.Value(body).IsValid() { // with memory of its own that is used again
 		return body, false, nil
 	}
+	err := readWhole(body)
 	if readWhole(body, jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true)) == nil {
 		body = mendUnicode(body)
 		if err = readWhole(body); err == nil {

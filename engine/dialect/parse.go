@@ -74,7 +74,7 @@ func (r *Request) readMembers() *fault {
 	if body.Kind() != '{' {
 		return wrong("a JSON object as the request body", body)
 	}
-	r.Members = make([]Member, 0, 16)
+	r.Members = make([]Member, 0, 8)
 	for m := range Members(body) {
 		m.Name = canonicalName(m.Name)
 		for _, g := range guarded {

@@ -95,7 +95,7 @@ func (x *exchange) gather(run Running) error {
 			return f
 		}
 		if x.req.Embed.Dimensions == 0 && len(reply.Vectors) > 0 {
-			x.g.widths.learn(&x.served, len(reply.Vectors[0]))
+			x.g.widths.learn(x.served, len(reply.Vectors[0]))
 		}
 	}
 	if x.asked != nil {
@@ -226,7 +226,7 @@ func (x *exchange) failureProblem(f *fleet.Failure) *dialect.Problem {
 func (x *exchange) complete(o fleet.Outcome, f *fleet.Failure, retry bool) {
 	c := x.completed(o, f, retry)
 	x.g.Dispatcher.Completed(c)
-	x.g.Learn(c, &x.served)
+	x.g.Learn(c, x.served)
 	x.close(o, f)
 }
 

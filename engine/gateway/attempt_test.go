@@ -23,7 +23,7 @@ func TestAPromptThatMayHaveBeenCutMeasuresNothing(t *testing.T) {
 		x := &exchange{
 			query:  route.Query{Needs: route.Requirements{InputTotal: c.estimate}},
 			grant:  &fleet.Grant{Context: c.granted},
-			served: fleet.Deployment{LoadedContext: c.loaded, MaxContext: c.most},
+			served: &fleet.Deployment{LoadedContext: c.loaded, MaxContext: c.most},
 		}
 		if got := x.measured(); got != c.want {
 			t.Errorf("%+v: got %d", c, got)
@@ -44,7 +44,7 @@ func TestImagesAndSmallToolPromptsDoNotTeachHowTextIsCounted(t *testing.T) {
 		{route.Requirements{InputTotal: 12000, NeedsTools: true}, 12000},
 		{route.Requirements{InputTotal: 300}, 300},
 	} {
-		x := &exchange{query: route.Query{Needs: c.needs}, grant: &fleet.Grant{}}
+		x := &exchange{query: route.Query{Needs: c.needs}, served: unknownDeployment, grant: &fleet.Grant{}}
 		if got := x.measured(); got != c.want {
 			t.Errorf("%+v: got %d, want %d", c.needs, got, c.want)
 		}

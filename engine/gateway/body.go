@@ -31,8 +31,10 @@ func readBody(w http.ResponseWriter, r *http.Request, limit int64, patience time
 	if r.ContentLength > limit {
 		return nil, tooLarge(limit)
 	}
-	in := io.Reader(http.MaxBytesReader(w, r.Body, limit))
-	size := r.ContentLength
+	in, size := io.Reader(r.Body), r.ContentLength
+	if size < 0 { // else net/http keeps to it
+		in = http.MaxBytesReader(w, r.Body, limit)
+	}
 	codings := codingsOf(r)
 	if len(codings) > maxCodings {
 		return nil, badEncoding("more than two Content-Encodings")

@@ -3,6 +3,8 @@ package gateway
 import (
 	"net/http"
 	"net/http/httptest"
+	"regexp"
+	"strings"
 	"testing"
 )
 
@@ -109,4 +111,18 @@ func TestARequestOfABellwetherIsRefusedAsALoop(t *testing.T) {
 	if _, p := testEdge().admit(httptest.NewRecorder(), r, "/api/chat"); p == nil || p.Status != http.StatusLoopDetected {
 		t.Errorf("got %+v, want 508", p)
 	}
+}
+
+// The grammar of model names, as an expression.
+var modelNames = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._+@-]*([/:][A-Za-z0-9_][A-Za-z0-9._+@-]*)*$`)
+
+func FuzzModelNamesFollowTheirGrammar(f *testing.F) {
+	for _, s := range []string{"", "qwen3:8b", "hf.co/a/b-GGUF:Q4_K_M", "a..b", "a./b", "a/.b", "/a", "a/", "a:", "a//b", "-a", "a@sha", "a b", "ä", "a.", "..", "localhost:5000/x/y:z"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, name string) {
+		if want := modelNames.MatchString(name) && !strings.Contains(name, ".."); modelGrammar(name) != want {
+			t.Errorf("%q: got %v", name, !want)
+		}
+	})
 }

@@ -3,7 +3,6 @@ package gateway
 import (
 	"net/http"
 	"regexp"
-	"strings"
 
 	"bellwether/engine/dialect"
 )
@@ -11,13 +10,30 @@ import (
 // maxModelName is the longest model name taken from a client, in bytes.
 const maxModelName = 256
 
-var (
-	// modelGrammar: parts of letters, digits and . _ - + @, joined by / and :
-	// (registry.example:5000/name/space/model:tag). No part is empty, starts
-	// with a dot or holds "..": a name may become part of a path or URL.
-	modelGrammar  = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._+@-]*([/:][A-Za-z0-9_][A-Za-z0-9._+@-]*)*$`)
-	digestGrammar = regexp.MustCompile(`^sha256[:-][0-9a-f]{64}$`)
-)
+var digestGrammar = regexp.MustCompile(`^sha256[:-][0-9a-f]{64}$`)
+
+// modelGrammar reports whether a name is made of parts of letters, digits and
+// . _ - + @, joined by / and : (registry.example:5000/name/space/model:tag). No
+// part is empty, starts with a mark or holds "..": a name may become part of a
+// path or URL. By hand, since every request is asked.
+func modelGrammar(name string) bool {
+	begins := true // a part
+	for i := range len(name) {
+		switch c := name[i]; {
+		case 'a' <= c && c <= 'z', '0' <= c && c <= '9', 'A' <= c && c <= 'Z', c == '_':
+			begins = false
+		case begins:
+			return false
+		case c == '/', c == ':':
+			begins = true
+		case c == '.' && name[i-1] == '.':
+			return false
+		case c != '.' && c != '-' && c != '+' && c != '@':
+			return false
+		}
+	}
+	return !begins
+}
 
 // checkModelName keeps names that could leave a path or URL at the edge.
 func checkModelName(name string) *dialect.Problem {
@@ -26,7 +42,7 @@ func checkModelName(name string) *dialect.Problem {
 	case name == "":
 		return &dialect.Problem{Status: http.StatusBadRequest, Code: "model_required", Param: "model",
 			Message: "model is required.", Remedy: "GET /v1/models lists the names.", Retry: &no}
-	case len(name) > maxModelName, strings.Contains(name, ".."), !modelGrammar.MatchString(name):
+	case len(name) > maxModelName, !modelGrammar(name):
 		return &dialect.Problem{Status: http.StatusBadRequest, Code: "invalid_model_name", Param: "model",
 			Message: "The model name " + printable(name) + " is not well formed.",
 			Remedy:  "A name is [registry/][namespace/]model[:tag], of letters, digits and . _ - +; GET /v1/models lists the names.", Retry: &no}

@@ -15,5 +15,7 @@ func newID(now time.Time) string {
 	var b [16]byte
 	binary.BigEndian.PutUint64(b[:], uint64(now.UnixMilli())<<16)
 	_, _ = rand.Read(b[6:])
-	return hex.EncodeToString(b[:])
+	var text [2 * len(b)]byte
+	hex.Encode(text[:], b[:])
+	return string(text[:])
 }

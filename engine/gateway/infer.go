@@ -34,7 +34,7 @@ type exchange struct {
 	decision *route.Decision
 	granted  *route.Decision // the one behind the last attempt
 	grant    *fleet.Grant
-	served   fleet.Deployment // as of the grant
+	served   *fleet.Deployment // as of the grant; never changed
 	queued   time.Duration
 	parsed   time.Duration // reading and understanding the request
 	last     *fleet.Failure
@@ -55,13 +55,14 @@ type exchange struct {
 func (g *Gateway) infer(w http.ResponseWriter, r *http.Request, proto dialect.Protocol, who caller) {
 	now := time.Now()
 	x := &exchange{g: g, w: w, r: r, who: who, proto: proto, id: newID(now), start: now}
-	w.Header().Set("X-Fleet-Request-Id", x.id)
+	ids := append(make([]fact, 0, 2), fact{"X-Fleet-Request-Id", x.id})
 	switch proto {
 	case dialect.Anthropic, dialect.AnthropicCount:
-		w.Header().Set("request-id", "req_"+x.id)
+		ids = append(ids, fact{"Request-Id", "req_" + x.id})
 	case dialect.OpenAIChat, dialect.OpenAICompletion, dialect.OpenAIResponses, dialect.OpenAIEmbeddings:
-		w.Header().Set("x-request-id", "req_"+x.id)
+		ids = append(ids, fact{"X-Request-Id", "req_" + x.id})
 	}
+	setFacts(w.Header(), ids)
 	if p := x.read(); p != nil {
 		g.refuse(w, proto, p, x.id)
 		return
@@ -184,11 +185,7 @@ func (x *exchange) serve(ctx context.Context, g *fleet.Grant) (done bool) {
 	if !x.ticket.Used(*g) {
 		return false // it went back unused meanwhile
 	}
-	if n := x.g.Fleet().Node(g.Deployment.Node); n != nil {
-		if d := n.Deployment(g.Deployment); d != nil {
-			x.served = *d
-		}
-	}
+	x.served = x.g.deployment(g.Deployment)
 	if x.g.live.Load().ResponseModel == "deployment" {
 		x.ident.Model = g.Deployment.Model
 		x.out.rename(func() dialect.Encoder { return dialect.NewEncoder(x.req, x.ident) })
@@ -222,6 +219,20 @@ func (x *exchange) serve(ctx context.Context, g *fleet.Grant) (done bool) {
 	x.fail(p)
 	x.complete(outcomeOf(f, x.out.body), f, false)
 	return true
+}
+
+// unknownDeployment stands for one that left the fleet with its grant under way.
+var unknownDeployment = new(fleet.Deployment)
+
+// deployment returns a deployment of the fleet as it is now; it is part of the
+// snapshot and must not be changed.
+func (g *Gateway) deployment(id fleet.DeploymentID) *fleet.Deployment {
+	if n := g.Fleet().Node(id.Node); n != nil {
+		if d := n.Deployment(id); d != nil {
+			return d
+		}
+	}
+	return unknownDeployment
 }
 
 // statusClientLeft is what proxies answer to a connection that was given up.
@@ -294,13 +305,13 @@ func (x *exchange) fail(p *dialect.Problem) {
 	x.out.fail(x.g, x.proto, p, x.id)
 }
 
-// facts are the X-Fleet headers of an answer; none before a grant.
-func (x *exchange) facts() []fact {
+// facts appends the X-Fleet headers of an answer; none before a grant.
+func (x *exchange) facts(facts []fact) []fact {
 	if x.decision == nil || x.grant == nil {
-		return nil
+		return facts
 	}
 	d := x.grant.Deployment
-	facts := append(make([]fact, 0, 10),
+	facts = append(facts,
 		fact{"X-Fleet-Node", x.nodeName(d.Node)},
 		fact{"X-Fleet-Deployment", d.String()},
 		fact{"X-Fleet-Served-Model", d.Model},

@@ -3,11 +3,13 @@ package gateway
 import (
 	"net/http"
 	"strconv"
+	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"bellwether/engine/dialect"
+	"bellwether/engine/fleet"
 	"bellwether/engine/route"
 )
 
@@ -22,6 +24,47 @@ type metrics struct {
 	total    *prometheus.HistogramVec
 	queue    prometheus.Histogram
 	page     http.Handler
+
+	mu   sync.RWMutex // guards seen
+	seen map[kind]*series
+}
+
+// kind is what the records have in common that count in the same series.
+type kind struct {
+	protocol     string
+	outcome      fleet.Outcome
+	node, chosen string
+}
+
+// series are those that the records of a kind count in. They are kept, since
+// finding each by its labels costs more than to count. chosen's are nil where
+// nobody served.
+type series struct {
+	requests      prometheus.Counter
+	total, ttft   prometheus.Observer
+	input, output prometheus.Counter
+}
+
+// of returns the series of a record. Kinds are as bounded as labels are.
+func (m *metrics) of(k kind) *series {
+	m.mu.RLock()
+	s := m.seen[k]
+	m.mu.RUnlock()
+	if s != nil {
+		return s
+	}
+	s = &series{
+		requests: m.requests.WithLabelValues(k.protocol, string(k.outcome), k.node, k.chosen),
+		total:    m.total.WithLabelValues(string(k.outcome)),
+	}
+	if k.chosen != "" {
+		s.ttft = m.ttft.WithLabelValues(k.chosen)
+		s.input, s.output = m.tokens.WithLabelValues("input", k.chosen), m.tokens.WithLabelValues("output", k.chosen)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.seen[k] = s
+	return s
 }
 
 func newMetrics(reg *prometheus.Registry) *metrics {
@@ -36,6 +79,7 @@ func newMetrics(reg *prometheus.Registry) *metrics {
 		queue:    prometheus.NewHistogram(prometheus.HistogramOpts{Name: "bellwether_queue_seconds", Help: "Arrival to grant.", Buckets: seconds}),
 	}
 	reg.MustRegister(m.inFlight, m.requests, m.refusals, m.tokens, m.ttft, m.total, m.queue)
+	m.seen = map[kind]*series{}
 	m.page = promhttp.HandlerFor(reg, promhttp.HandlerOpts{})
 	return m
 }
@@ -45,22 +89,22 @@ func (m *metrics) refused(p *dialect.Problem) {
 }
 
 func (m *metrics) finished(r *route.Record) {
-	outcome := string(r.Outcome)
-	m.requests.WithLabelValues(r.Protocol, outcome, r.Node, r.Chosen).Inc()
-	m.total.WithLabelValues(outcome).Observe(r.Timing.TotalMs / 1000)
+	s := m.of(kind{r.Protocol, r.Outcome, r.Node, r.Chosen})
+	s.requests.Inc()
+	s.total.Observe(r.Timing.TotalMs / 1000)
 	m.queue.Observe(r.Timing.QueueMs / 1000)
 	if r.Chosen == "" {
 		return
 	}
 	if r.Timing.TTFTMs > 0 {
-		m.ttft.WithLabelValues(r.Chosen).Observe(r.Timing.TTFTMs / 1000)
+		s.ttft.Observe(r.Timing.TTFTMs / 1000)
 	}
 	if u := r.Usage; u != nil {
 		if u.Input != nil {
-			m.tokens.WithLabelValues("input", r.Chosen).Add(float64(*u.Input))
+			s.input.Add(float64(*u.Input))
 		}
 		if u.Output != nil {
-			m.tokens.WithLabelValues("output", r.Chosen).Add(float64(*u.Output))
+			s.output.Add(float64(*u.Output))
 		}
 	}
 }

@@ -178,14 +178,14 @@ func (x *exchange) answerParts(ctx context.Context, parts []*exchange) {
 // oneSpace makes sure that no part was answered by other weights than another:
 // by known ones that are the same, or by one deployment.
 func oneSpace(parts []*exchange) *fleet.Failure {
-	first := &parts[0].served
+	first := parts[0].served
 	for _, p := range parts[1:] {
 		identity, known := p.served.KnownIdentity()
-		if p.served.ID == first.ID && route.SpaceOf(&p.served) == route.SpaceOf(first) || known && first.HasIdentity(identity) {
+		if p.served.ID == first.ID && route.SpaceOf(p.served) == route.SpaceOf(first) || known && first.HasIdentity(identity) {
 			continue
 		}
 		return &fleet.Failure{Class: fleet.FailInvalid, Code: codeVectors,
-			Message: fmt.Sprintf("its weights changed while a batch was served: %s and %s", route.SpaceOf(first), route.SpaceOf(&p.served))}
+			Message: fmt.Sprintf("its weights changed while a batch was served: %s and %s", route.SpaceOf(first), route.SpaceOf(p.served))}
 	}
 	return nil
 }

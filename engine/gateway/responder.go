@@ -24,8 +24,8 @@ type responder struct {
 	mu       sync.Mutex
 	w        http.ResponseWriter
 	rc       *http.ResponseController
-	enc      dialect.Encoder // nil for answers sent whole
-	facts    func() []fact
+	enc      dialect.Encoder     // nil for answers sent whole
+	facts    func([]fact) []fact // appends the answer's own headers
 	timer    *time.Timer
 	opened   bool // status and headers are out
 	body     bool // content is out: nothing can be retried any more
@@ -37,7 +37,7 @@ type responder struct {
 	err      error     // first failed write
 }
 
-func newResponder(w http.ResponseWriter, enc dialect.Encoder, facts func() []fact) *responder {
+func newResponder(w http.ResponseWriter, enc dialect.Encoder, facts func([]fact) []fact) *responder {
 	a := &responder{w: w, rc: http.NewResponseController(w), enc: enc, facts: facts}
 	if enc != nil {
 		a.pooled = streamBuffers.Get().(*[]byte)
@@ -116,13 +116,13 @@ func (a *responder) keepAlive() {
 
 // open sends status and headers, and what the protocol wants before content.
 func (a *responder) open() {
-	h := a.w.Header()
-	h.Set("Content-Type", a.enc.ContentType())
-	h.Set("Cache-Control", "no-cache")
-	h.Set("X-Accel-Buffering", "no")
+	room := factRooms.Get().(*factRoom)
+	facts := append(room[:0], fact{"Content-Type", a.enc.ContentType()}, fact{"Cache-Control", "no-cache"}, fact{"X-Accel-Buffering", "no"})
 	if !a.late {
-		setFacts(h, a.facts())
+		facts = a.facts(facts)
 	}
+	setFacts(a.w.Header(), facts)
+	factRooms.Put(room)
 	a.opened = true
 	a.w.WriteHeader(http.StatusOK)
 	a.buf = a.enc.Open(a.buf)
@@ -172,7 +172,7 @@ func (a *responder) fail(g *Gateway, proto dialect.Protocol, p *dialect.Problem,
 			a.timer.Stop()
 		}
 		if !a.late {
-			setFacts(a.w.Header(), a.facts())
+			setFacts(a.w.Header(), a.facts(nil))
 		}
 		g.refuse(a.w, proto, p, id)
 		return
@@ -198,7 +198,7 @@ func (a *responder) finish() {
 	}
 	a.flush(true)
 	if a.late {
-		for _, f := range a.facts() {
+		for _, f := range a.facts(nil) {
 			a.w.Header().Set(http.TrailerPrefix+f.name, f.value)
 		}
 	}
@@ -239,10 +239,10 @@ func (a *responder) flush(force bool) {
 func (a *responder) whole(contentType string, body []byte) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	h := a.w.Header()
-	setFacts(h, a.facts())
-	h.Set("Content-Type", contentType)
-	h.Set("Content-Length", strconv.Itoa(len(body)))
+	room := factRooms.Get().(*factRoom)
+	facts := a.facts(append(room[:0], fact{"Content-Type", contentType}, fact{"Content-Length", strconv.Itoa(len(body))}))
+	setFacts(a.w.Header(), facts)
+	factRooms.Put(room)
 	a.opened, a.body, a.over = true, true, true
 	_ = a.rc.SetWriteDeadline(time.Now().Add(slowReader))
 	if _, a.err = a.w.Write(body); a.err == nil {
@@ -251,11 +251,17 @@ func (a *responder) whole(contentType string, body []byte) error {
 	return a.err
 }
 
-// fact is a header about how an answer came to be; its name is canonical.
+// fact is a header of an answer, mostly about how it came to be; its name is
+// canonical.
 type fact struct{ name, value string }
 
+// factRoom is where the headers of one answer are gathered.
+type factRoom [16]fact
+
+var factRooms = sync.Pool{New: func() any { return new(factRoom) }}
+
 // setFacts sets headers whose names are canonical already, with one
-// allocation for all values: there are nine on every answer.
+// allocation for all values: there are a dozen on every answer.
 func setFacts(h http.Header, facts []fact) {
 	values := make([]string, len(facts))
 	for i, f := range facts {

@@ -37,7 +37,7 @@ func (x *exchange) promised() promise {
 		p.dimensions, p.why = asked, "%d were asked for"
 	}
 	if p.dimensions == 0 {
-		p.dimensions, p.why = x.g.widths.of(&x.served), "the same model made %d before"
+		p.dimensions, p.why = x.g.widths.of(x.served), "the same model made %d before"
 	}
 	return p
 }

@@ -265,6 +265,9 @@ func timeoutOf(r *dialect.Request, m *Meta) time.Duration {
 }
 
 func parseTimeout(s string) (time.Duration, bool) {
+	if s == "" {
+		return 0, false
+	}
 	d, err := time.ParseDuration(s)
 	if err != nil {
 		sec, err := strconv.ParseFloat(s, 64)
