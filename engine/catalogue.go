@@ -1,11 +1,13 @@
 package engine
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"bellwether/engine/admin"
@@ -101,6 +103,28 @@ func (e *Engine) declare(d *fleet.Deployment) {
 	e.catalogue.Load().Tell(d)
 	probed.Tell(d)
 	route.Declare(e.policy.Load(), d)
+}
+
+// addKnowledge says what is known of a model's worth, and how.
+func (e *Engine) addKnowledge(m *admin.ModelStatus, d *fleet.Deployment) {
+	if k := e.catalogue.Load().Find(d); k != nil {
+		m.Known = &admin.KnownModel{Name: k.Name, Licence: k.Licence, Thinking: k.Thinking}
+	}
+	book := e.evidence.Book()
+	if p := book.Probe(d); p != nil {
+		m.Probed = p.At
+	}
+	grades := book.Grades(d)
+	for _, task := range append(slices.Clone(fleet.Tasks), "") {
+		word := cmp.Or(task, "any")
+		if g, ok := grades[task]; ok {
+			m.Quality = append(m.Quality, admin.QualityStatus{
+				Task: word, Value: g.Share(), Evidence: fmt.Sprintf("measured:%d", g.Of), Suite: g.Suite, At: g.At,
+			})
+		} else if p, ok := d.Priors[task]; ok {
+			m.Quality = append(m.Quality, admin.QualityStatus{Task: word, Value: p.Value, Evidence: "prior:" + p.Provenance})
+		}
+	}
 }
 
 // clashFindings tell what the operator's declarations contradict each other in.

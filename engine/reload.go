@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"reflect"
 	"strings"
 	"time"
 
@@ -38,20 +39,27 @@ type fileMark struct {
 	changed time.Time
 }
 
-func (e *Engine) watched() fileMark {
-	info, err := os.Stat(e.conf().file)
+// watched marks the settings file and the owner's catalogue beside it.
+func (e *Engine) watched() [2]fileMark {
+	return [2]fileMark{markOf(e.conf().file), markOf(e.conf().OwnCatalogue())}
+}
+
+func markOf(path string) fileMark {
+	info, err := os.Stat(path)
 	if err != nil {
 		return fileMark{size: -1}
 	}
 	return fileMark{info.Size(), info.ModTime()}
 }
 
-// Reload reads the settings again and puts in force what counts at once; what
-// counts after a restart is told. With an error the settings in force stay.
+// Reload reads the settings and the owner's catalogue again and puts in force
+// what counts at once; what counts after a restart is told. With an error in
+// either, both stay as they are.
 func (e *Engine) Reload(ctx context.Context) error {
 	old := e.conf()
 	next, err := old.Reload()
-	if err != nil {
+	catalogue, wrong := ReadCatalogue(e.opts.Catalogue, old.OwnCatalogue())
+	if err = errors.Join(err, wrong); err != nil {
 		for line := range strings.Lines(err.Error()) {
 			e.log.Error("the settings are wrong; the last good ones stay in force", "err", strings.TrimSuffix(line, "\n"))
 		}
@@ -63,8 +71,13 @@ func (e *Engine) Reload(ctx context.Context) error {
 	if len(restart) > 0 {
 		e.log.Warn("changed settings that count after a restart", "settings", strings.Join(restart, ", "))
 	}
-	if len(live) == 0 && len(restart) == 0 {
+	learned := !reflect.DeepEqual(catalogue, e.catalogue.Load())
+	if len(live) == 0 && len(restart) == 0 && !learned {
 		return nil
+	}
+	e.catalogue.Store(catalogue)
+	if learned {
+		e.log.Info("the changed catalogue is in force", "models", len(catalogue.Entries()))
 	}
 	for _, w := range next.Warnings {
 		e.log.Warn(w)
@@ -80,7 +93,8 @@ func (e *Engine) Reload(ctx context.Context) error {
 		e.log.Info("changed settings are in force", "settings", strings.Join(live, ", "))
 	}
 	e.binder.Saved()
-	// What the settings declare of models is laid over them as they are observed.
+	// What catalogue and settings say of models is laid over them as they are
+	// observed.
 	if err := e.agent.Refresh(ctx); err != nil && !errors.Is(err, context.Canceled) {
 		e.log.Warn("the models could not be looked at again", "err", err)
 	}

@@ -56,6 +56,7 @@ func (e *Engine) addNode(s *admin.Status, n *fleet.Node, waiting map[fleet.Deplo
 		for i := range n.Deployments {
 			if d := &n.Deployments[i]; d.ID.Runtime == rt.Name {
 				m := modelStatus(d, n.Running[d.ID], waiting[d.ID])
+				e.addKnowledge(&m, d)
 				if !rt.Up {
 					m.Degraded = "its runtime is down" // what is known of it is from before
 				}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"text/tabwriter"
 
+	"bellwether/assets"
 	"bellwether/engine"
 )
 
@@ -60,6 +61,9 @@ func (c *configCheckCmd) Run(e *environ) error {
 	config, _, err := c.load(e)
 	if err != nil {
 		return err
+	}
+	if _, err := engine.ReadCatalogue(assets.Catalogue(), config.OwnCatalogue()); err != nil {
+		return coded(exitUsage, "the catalogue is wrong:\n%w", err)
 	}
 	if e.cli.JSON {
 		return e.json(map[string]any{"ok": true, "warnings": config.Warnings})

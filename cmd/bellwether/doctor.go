@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 
+	"bellwether/assets"
 	"bellwether/engine"
 	"bellwether/engine/admin"
 )
@@ -48,6 +49,8 @@ func (e *environ) examine(absent error) []admin.Finding {
 	config, _, err := (&settingFlags{}).load(e)
 	if err != nil {
 		findings = append(findings, admin.Finding{ID: "settings", Severity: "broken", Text: err.Error()})
+	} else if _, err := engine.ReadCatalogue(assets.Catalogue(), config.OwnCatalogue()); err != nil {
+		findings = append(findings, admin.Finding{ID: "catalogue", Severity: "broken", Text: "The catalogue is wrong:\n" + err.Error()})
 	}
 	return append(findings, engine.Examine(context.Background(), config)...)
 }

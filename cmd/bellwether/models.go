@@ -14,6 +14,7 @@ import (
 
 type modelsCmd struct {
 	List   modelsListCmd   `cmd:"" default:"withargs" help:"What is where."`
+	Show   modelsShowCmd   `cmd:"" help:"All that is known of a model, and how."`
 	Pull   modelsPullCmd   `cmd:"" help:"Fetch a model, with progress."`
 	Load   modelsLoadCmd   `cmd:"" help:"Bring a model into memory."`
 	Unload modelsUnloadCmd `cmd:"" help:"Take a model out of memory."`
@@ -39,14 +40,14 @@ func (modelsListCmd) Run(e *environ) error {
 		return nil
 	}
 	w := tabwriter.NewWriter(e.out, 2, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "MODEL\tRUNTIME\tSTATE\tDISK\tMEMORY\tCONTEXT\tCAN")
+	fmt.Fprintln(w, "MODEL\tRUNTIME\tSTATE\tDISK\tMEMORY\tCONTEXT\tQUALITY\tCAN")
 	for _, m := range all {
 		state := residency(m.Residency)
 		if m.Degraded != "" {
 			state += " (" + m.Degraded + ")"
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", m.Deployment.Model, m.Deployment.Runtime, state,
-			gb(m.WeightsBytes), gb(m.MemoryBytes), number(m.Context), abilities(m.Capabilities))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", m.Deployment.Model, m.Deployment.Runtime, state,
+			gb(m.WeightsBytes), gb(m.MemoryBytes), number(m.Context), worth(m.Quality), abilities(m.Capabilities))
 	}
 	return w.Flush()
 }

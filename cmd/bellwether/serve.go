@@ -11,7 +11,9 @@ import (
 	"strings"
 	"syscall"
 
+	"bellwether/assets"
 	"bellwether/engine"
+	"bellwether/engine/evidence"
 	"bellwether/platform/desktop"
 )
 
@@ -72,11 +74,14 @@ func (c *serveCmd) Run(e *environ) error {
 	for _, w := range config.Warnings {
 		log.Warn(w)
 	}
-	eng, err := engine.New(engine.Options{Config: config, Folders: folders, Version: version, Log: log, Level: &level})
+	eng, err := engine.New(engine.Options{Config: config, Folders: folders, Version: version, Log: log, Level: &level, Catalogue: assets.Catalogue()})
 	if err != nil {
 		var held *desktop.HeldError
 		var taken *engine.PortTakenError
+		var entry *evidence.CatalogueError
 		switch {
+		case errors.As(err, &entry):
+			return coded(exitUsage, "%w", err)
 		case errors.As(err, &held):
 			return coded(exitRefused, "%w", err)
 		case errors.As(err, &taken):

@@ -61,6 +61,32 @@ type ModelStatus struct {
 	Waiting      int                `json:"waiting"`
 	ExpiresAt    time.Time          `json:"expires_at,omitzero"`
 	Degraded     string             `json:"degraded,omitempty"`
+	// Known is the catalogue's entry for the model, nil where it has none.
+	Known *KnownModel `json:"known,omitempty"`
+	// Quality is what the model is worth at tasks, as far as anyone said, in the
+	// order of fleet.Tasks, the one for any task last.
+	Quality []QualityStatus `json:"quality,omitempty"`
+	// Probed is when its capabilities were last asked for.
+	Probed time.Time `json:"probed,omitzero"`
+}
+
+// KnownModel is what the catalogue says of a model beside what deployments show.
+type KnownModel struct {
+	Name     string `json:"name"`               // the entry's
+	Licence  string `json:"licence,omitempty"`  // of its weights
+	Thinking string `json:"thinking,omitempty"` // always, switch, effort, prompt
+}
+
+// QualityStatus is what a model is worth at one task, 0 to 1, and how that is
+// known.
+type QualityStatus struct {
+	Task  string  `json:"task"` // any stands for all that are not listed
+	Value float64 `json:"value"`
+	// Evidence is measured:30 (checked items), prior:operator, or prior: and the
+	// sources and date of published scores.
+	Evidence string    `json:"evidence"`
+	Suite    string    `json:"suite,omitempty"` // of what was measured: name/version
+	At       time.Time `json:"at,omitzero"`     // when it was measured
 }
 
 // QueueStatus is one lane with work in it.

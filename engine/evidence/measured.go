@@ -17,10 +17,8 @@ type Grade struct {
 	At    time.Time `json:"at"`    // when the eval ended
 }
 
-// figure is the grade as rankings use it.
-func (g Grade) figure() Figure {
-	return Figure{V: float64(g.Right) / float64(g.Of), N: g.Of}
-}
+// Share is the part of the items that was answered right, 0 to 1.
+func (g Grade) Share() float64 { return float64(g.Right) / float64(max(g.Of, 1)) }
 
 // Probed is what asking a deployment established. Nothing in it is an identity:
 // dimensions and norm describe vectors, they do not tell two spaces apart.
@@ -175,7 +173,7 @@ func figures(grades map[string]Grade) map[string]Figure {
 	}
 	out := make(map[string]Figure, len(grades))
 	for task, g := range grades {
-		out[task] = g.figure()
+		out[task] = Figure{V: g.Share(), N: g.Of}
 	}
 	return out
 }

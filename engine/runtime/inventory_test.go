@@ -214,6 +214,9 @@ func TestLlamaServerInventoryOfOneModel(t *testing.T) {
 	wantClaim(t, d, fleet.CapEmbedding, fleet.No, fleet.SourceProbe)
 	wantClaim(t, d, fleet.CapTools, fleet.No, fleet.SourceTemplate)
 	wantClaim(t, d, fleet.CapVision, fleet.No, fleet.SourceRuntime)
+	if len(d.Template) != 12 || d.Template == templateHash("another template") {
+		t.Errorf("its template is named %q", d.Template)
+	}
 	if !d.Honour("logit_bias") || d.Honour("n") {
 		t.Errorf("honours %v", d.Honours)
 	}

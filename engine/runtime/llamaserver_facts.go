@@ -1,6 +1,8 @@
 package runtime
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"slices"
 	"strconv"
 	"strings"
@@ -47,6 +49,16 @@ func chatOnly(caps fleet.Capabilities, chat bool) {
 	for _, name := range [...]fleet.Capability{fleet.CapChat, fleet.CapStreaming, fleet.CapJSONObject, fleet.CapJSONSchema, fleet.CapContinuation} {
 		caps.Set(name, fleet.TriOf(chat), fleet.SourceAdapter)
 	}
+}
+
+// templateHash names a chat template. What was measured under one template says
+// little of another, and a server may be given a template of its own.
+func templateHash(template string) string {
+	if template == "" {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(template))
+	return hex.EncodeToString(sum[:6])
 }
 
 // llamaArgs is what a router's listing tells of how it starts a model.
