@@ -55,6 +55,7 @@ func (s *state) heartbeat(now time.Time) fleet.Heartbeat {
 			h.Deployments = append(h.Deployments, s.deployment(srv, d))
 		}
 	}
+	s.nameTwins(h.Deployments)
 	slices.SortFunc(h.Deployments, func(a, b fleet.Deployment) int { return a.ID.Compare(b.ID) })
 	for id, l := range s.lanes {
 		if n := l.running(); n > 0 {

@@ -31,6 +31,8 @@ type server struct {
 	told       int                          // the most models it says it keeps, 0 = it does not say
 	models     map[string]*fleet.Deployment // by canonical name; published values, never changed
 
+	weights map[string]weights // of those models whose file is known; never changed
+
 	tried   bool // at least one observation came back, good or not
 	polling bool // at most one observation at a time
 	again   bool // another one is wanted right after
@@ -156,6 +158,9 @@ func (s *state) poll(srv *server) {
 		if m.err == nil {
 			m.inventory, m.err = m.adapter.Inventory(ctx)
 		}
+		if m.err == nil {
+			m.weights = findWeights(m.inventory.Deployments)
+		}
 		s.a.post(m)
 	})
 }
@@ -166,6 +171,7 @@ type observed struct {
 	adapter   runtime.Adapter
 	started   time.Time
 	inventory *runtime.Inventory
+	weights   map[string]weights // by canonical model name
 	err       error
 }
 
@@ -182,6 +188,7 @@ func (m *observed) on(s *state) {
 	if m.err != nil {
 		s.onBlind(srv, m.err)
 	} else {
+		srv.weights = m.weights
 		s.onSeen(srv, m.inventory, m.started)
 	}
 	left := srv.waits[:0]

@@ -252,6 +252,12 @@ type Deployment struct {
 	// Priors are by task, "" = any; its operator's, else the catalogue's. A
 	// published map is never changed.
 	Priors map[string]Prior `json:"priors,omitempty"`
+	// AlsoNamed are other names for the same weights on this node: another runtime
+	// serves the very same file under them. Sorted.
+	AlsoNamed []string `json:"also_named,omitempty"`
+	// WeightsFile is where the weights lie, as the runtime says, "" = not told. It
+	// never leaves the node.
+	WeightsFile string `json:"-"`
 	// Template is a short hash of the chat template, where the digest does not
 	// cover it; "" = unknown.
 	Template   string    `json:"template,omitempty"`

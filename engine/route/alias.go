@@ -120,9 +120,10 @@ func (j *judge) expandOpen(a *Alias, fallback bool) {
 			if d.Can(fleet.CapChat).Support == fleet.No || !hasTags(d, a.Tags) {
 				continue
 			}
-			if canon := fleet.CanonicalModel(d.ID.Model); !seen[canon] {
+			name := oneName(d)
+			if canon := fleet.CanonicalModel(name); !seen[canon] {
 				seen[canon] = true
-				names = append(names, d.ID.Model)
+				names = append(names, name)
 			}
 		}
 	}
@@ -132,6 +133,23 @@ func (j *judge) expandOpen(a *Alias, fallback bool) {
 	for _, name := range names {
 		j.add(want{name: name, alias: a, fallback: fallback})
 	}
+}
+
+// oneName is the name of a model that several runtimes serve from one file: the
+// one with a tag, else the first.
+func oneName(d *fleet.Deployment) string {
+	if len(d.AlsoNamed) == 0 {
+		return d.ID.Model
+	}
+	return slices.MinFunc(append([]string{d.ID.Model}, d.AlsoNamed...), func(a, b string) int {
+		if tagA, tagB := strings.Contains(a, ":"), strings.Contains(b, ":"); tagA != tagB {
+			if tagA {
+				return -1
+			}
+			return 1
+		}
+		return strings.Compare(a, b)
+	})
 }
 
 func hasTags(d *fleet.Deployment, tags []string) bool {
@@ -156,7 +174,7 @@ func (a *Alias) Members(f *fleet.Snapshot) []*fleet.Deployment {
 			d := &f.Nodes[i].Deployments[k]
 			named := a.open() && d.Can(fleet.CapChat).Support != fleet.No
 			for w := range wants {
-				named = named || wants[w].matches(d.ID.Model) || strings.EqualFold(a.Models[w], d.ID.String())
+				named = named || wants[w].means(d) || strings.EqualFold(a.Models[w], d.ID.String())
 			}
 			if named && hasTags(d, a.Tags) && (!a.RequireVision || d.Can(fleet.CapVision).Support == fleet.Yes) {
 				out = append(out, d)

@@ -75,7 +75,12 @@ func (j *judge) lastModel() int {
 		return -1
 	}
 	last := j.q.Failed[len(j.q.Failed)-1]
-	for i := range j.wants {
+	for _, c := range j.cands {
+		if c.Deployment == last {
+			return c.want
+		}
+	}
+	for i := range j.wants { // it is gone
 		if j.wants[i].only == last || j.wants[i].only == (fleet.DeploymentID{}) && j.wants[i].matches(last.Model) {
 			return i
 		}
@@ -98,6 +103,9 @@ func (j *judge) best(want int) *cand {
 // then of the whole node), then least recently chosen, which rotates equal
 // nodes, then id.
 func (j *judge) before(a, b *cand) bool {
+	if j.q.Part > 0 && a.free() != b.free() {
+		return a.free() // a batch was cut for the free places there are
+	}
 	if a.points != b.points {
 		return a.points > b.points
 	}

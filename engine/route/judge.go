@@ -150,7 +150,7 @@ func (j *judge) wantOf(d *fleet.Deployment) int {
 			}
 			continue
 		}
-		if w.matches(d.ID.Model) {
+		if w.means(d) {
 			return i
 		}
 	}
@@ -163,6 +163,9 @@ func (j *judge) judge(c *cand) {
 	c.Tokens = j.tokensFor(c)
 	c.speed = speedOf(c.node.Node, c.dep, c.speeds)
 	c.Loaded = c.inMemory()
+	if w := &j.wants[c.want]; len(c.dep.AlsoNamed) > 0 && w.canon != "" && !w.matches(c.dep.ID.Model) {
+		c.note("same_weights_as:" + w.name)
+	}
 	j.planContext(c)
 	j.checkModel(c)
 	c.out = append(c.out, c.node.out...)

@@ -30,6 +30,12 @@ func (w *want) matches(model string) bool {
 		strings.EqualFold(model, w.canon[:len(model)])
 }
 
+// means reports whether the deployment has the wanted name, or serves the very
+// weights that another runtime of its node has under it.
+func (w *want) means(d *fleet.Deployment) bool {
+	return w.matches(d.ID.Model) || len(d.AlsoNamed) > 0 && slices.ContainsFunc(d.AlsoNamed, w.matches)
+}
+
 // resolve turns the names of the request into wants: the first choice, then
 // the fallbacks unless they are forbidden. Aliases come before models.
 func (j *judge) resolve() {

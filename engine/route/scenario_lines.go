@@ -106,6 +106,7 @@ var (
 		flag("disabled", func(d *fleet.Deployment) *bool { return &d.Disabled }),
 		text("unhealthy", func(d *fleet.Deployment) *string { return &d.Unhealthy }),
 		list("tags", func(d *fleet.Deployment) *[]string { return &d.Tags }),
+		list("also_named", func(d *fleet.Deployment) *[]string { return &d.AlsoNamed }),
 		priors("priors", func(d *fleet.Deployment) *map[string]fleet.Prior { return &d.Priors }),
 		list("honours", func(d *fleet.Deployment) *[]string { return &d.Honours }),
 		{name: "caps",

@@ -233,6 +233,7 @@ func (l *LlamaServer) asLoaded(ctx context.Context, d *fleet.Deployment, m *llam
 		}
 	}
 	d.Capabilities = llamaCapabilities(f, m)
+	d.WeightsFile = f.props.Path
 	d.Template = templateHash(f.props.Template)
 	f.last = *d
 	return nil
@@ -253,7 +254,7 @@ func asUnloaded(d *fleet.Deployment, f *llamaFacts, args llamaArgs) {
 	d.Capabilities = f.last.Capabilities
 	d.Parameters, d.WeightsBytes, d.EmbeddingWidth, d.Quantization = f.last.Parameters, f.last.WeightsBytes, f.last.EmbeddingWidth, f.last.Quantization
 	d.Slots, d.MaxContext = max(d.Slots, f.last.Slots), max(d.MaxContext, f.last.MaxContext)
-	d.Template = f.last.Template
+	d.Template, d.WeightsFile = f.last.Template, f.last.WeightsFile
 }
 
 // slots asks how many are busy, and the context of each. autoload=false: a

@@ -50,6 +50,7 @@ type (
 	}
 	ollamaShow struct {
 		Template     string         `json:"template"`
+		Modelfile    string         `json:"modelfile"`
 		Details      ollamaDetails  `json:"details"`
 		Info         map[string]any `json:"model_info"`
 		Projector    map[string]any `json:"projector_info"`
@@ -60,8 +61,9 @@ type (
 // modelFacts is what show says of one digest.
 type modelFacts struct {
 	capabilities []string
-	guessed      bool // read from the template, by a runtime too old to report them
-	partial      bool // from tags only, which leave some out (vision): no word is no answer
+	weights      string // file, see weightsFile
+	guessed      bool   // read from the template, by a runtime too old to report them
+	partial      bool   // from tags only, which leave some out (vision): no word is no answer
 	geometry     geometry
 }
 
@@ -123,6 +125,7 @@ func (o *Ollama) deployment(t *ollamaTag, version string) fleet.Deployment {
 		KVBytesToken:   facts.geometry.KVBytesToken(),
 		MaxContext:     max(facts.geometry.Context, t.Details.Context),
 		EmbeddingWidth: max(facts.geometry.Embedding, t.Details.Embedding),
+		WeightsFile:    facts.weights,
 		Residency:      fleet.OnDisk,
 		Slots:          o.target.Parallel,
 		Preallocated:   true,
@@ -227,11 +230,29 @@ func (o *Ollama) ask(ctx context.Context, model string) (*modelFacts, error) {
 	if err := json.Unmarshal(body, &s); err != nil {
 		return nil, err
 	}
-	f := &modelFacts{capabilities: s.Capabilities, geometry: geometryOf(s.Info)}
+	f := &modelFacts{capabilities: s.Capabilities, geometry: geometryOf(s.Info), weights: weightsFile(s.Modelfile)}
 	if len(f.capabilities) == 0 {
 		f.capabilities, f.guessed = guessCapabilities(&s), true
 	}
 	return f, nil
+}
+
+// weightsFile finds the file of weights in a modelfile, "" where the model is
+// more than its weights: an adapter, a system prompt or example messages make
+// it another one than whoever serves the bare file.
+func weightsFile(modelfile string) (path string) {
+	for line := range strings.Lines(modelfile) {
+		word, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
+		switch strings.ToUpper(word) {
+		case "FROM":
+			if path == "" { // a second one is the projector of a vision model
+				path = strings.TrimSpace(rest)
+			}
+		case "ADAPTER", "SYSTEM", "MESSAGE":
+			return ""
+		}
+	}
+	return path
 }
 
 // guessCapabilities reads what runtimes before 0.6.4 do not report.

@@ -37,7 +37,7 @@ type FakeModel struct {
 	Script []Answer               // first one whose Match fits is the answer
 	Reply  func(Question) *Answer // asked after Script; nil result = the default answer
 	Broken string                 // every load fails with this reason
-	Path   string                 // llama-server: the model file; "" = /models/<name>.gguf
+	Path   string                 // the model file; "" = /models/<name>.gguf (llama-server), a blob by its digest (Ollama)
 	// Modified is when the file was written; zero = a fixed day.
 	Modified time.Time
 }
