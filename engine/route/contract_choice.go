@@ -102,7 +102,11 @@ func (j *judge) chooseReplica() {
 		return
 	}
 	if c := j.bestReplica(); c != nil { // 3
-		j.serve(c, "replica")
+		why := "replica"
+		if j.q.Part > 0 && c.free() {
+			why = "free_replica"
+		}
+		j.serve(c, why)
 		j.d.Model = j.d.Contract
 		return
 	}
@@ -180,6 +184,9 @@ func (j *judge) bestReplica() *cand {
 }
 
 func (j *judge) betterReplica(a, b *cand) bool {
+	if j.q.Part > 0 && a.free() != b.free() {
+		return a.free()
+	}
 	equal := a.points == b.points && a.Depth == b.Depth && j.nodeDepth(a.node) == j.nodeDepth(b.node) && a.lane.LastUsed == b.lane.LastUsed
 	if equal && a.want != b.want {
 		return a.want < b.want
@@ -200,6 +207,8 @@ func contractReason(r Reason, t func(int) string) (words string, ok bool) {
 		}
 	case "replica":
 		words = "of the replicas, " + t(0) + " on " + t(1) + " has the best score"
+	case "free_replica":
+		words = "of the replicas with a free place for a part, " + t(0) + " on " + t(1) + " has the best score"
 	case "contract_binding":
 		words = t(0) + " is being bound to " + t(1) + ", of " + t(2)
 	case "contract_unbound":

@@ -52,6 +52,9 @@ func Split(v *View, p *Policy, d *Decision, inputs int) (parts int, space string
 	return max(1, min(places, inputs/leastPart, mostParts)), space // 2
 }
 
+// free reports whether the candidate has its model in memory and a free slot.
+func (c *cand) free() bool { return c.inMemory() && c.Depth < c.Slots }
+
 func deploymentOf(f *fleet.Snapshot, id fleet.DeploymentID) *fleet.Deployment {
 	n := f.Node(id.Node)
 	if n == nil {
