@@ -38,6 +38,7 @@ import (
 	"bellwether/engine/evidence"
 	"bellwether/engine/fleet"
 	"bellwether/engine/gateway"
+	"bellwether/engine/measure"
 	"bellwether/engine/queue"
 	"bellwether/engine/route"
 	"bellwether/engine/runtime"
@@ -58,6 +59,9 @@ type Options struct {
 	// Catalogue holds the files of the catalogue that the program carries; nil =
 	// it carries none.
 	Catalogue fs.FS
+	// Sandbox runs the code that models write in evals; without it coding is not
+	// graded.
+	Sandbox measure.Sandbox
 }
 
 // Engine is the assembled product.
@@ -67,15 +71,16 @@ type Engine struct {
 	log     *slog.Logger
 	started time.Time
 
-	lock     *desktop.InstanceLock
-	store    *store.Store
-	evidence *evidence.Ledger
-	registry *fleet.Registry
-	queue    *queue.Dispatcher
-	events   *event.Hub[queue.Event]
-	agent    *agent.Agent
-	gateway  *gateway.Gateway
-	node     *localNode
+	lock      *desktop.InstanceLock
+	store     *store.Store
+	evidence  *evidence.Ledger
+	registry  *fleet.Registry
+	queue     *queue.Dispatcher
+	events    *event.Hub[queue.Event]
+	agent     *agent.Agent
+	gateway   *gateway.Gateway
+	node      *localNode
+	measuring *measuring
 
 	nodeID      string
 	token       string
@@ -227,6 +232,7 @@ func (e *Engine) assemble() error {
 	e.node = &localNode{id: e.nodeID, agent: a, extra: e.findings, mayPull: func(model string) *dialect.Problem {
 		return gateway.CheckPull(model, e.policy.Load().AutoPullAllow)
 	}}
+	e.measuring = &measuring{e: e}
 	e.gateway = gateway.New(e.gatewayConfig())
 	return nil
 }
@@ -295,7 +301,7 @@ func (e *Engine) gatewayConfig() gateway.Config {
 		Rules: c.GatewayRules(),
 		Admin: admin.New(admin.Config{
 			Token: e.token, Status: e.Status, Store: e.store, Snapshot: e.Snapshot, Explain: e.explain,
-			Settings: e.settings, Node: ownerNode{e.node}, Log: e.log,
+			Settings: e.settings, Node: ownerNode{e.node}, Measure: e.measuring, Log: e.log,
 		}),
 		AdminToken: e.token, Metrics: reg, Log: e.log,
 	}
@@ -488,6 +494,9 @@ func (e *Engine) adminAddress() string {
 func (e *Engine) close() {
 	for _, l := range e.listeners {
 		_ = l.Close()
+	}
+	if e.measuring != nil {
+		e.measuring.close()
 	}
 	if e.store != nil {
 		if err := e.store.Close(); err != nil {

@@ -75,6 +75,7 @@ type Config struct {
 	Explain  func(p dialect.Protocol, body []byte, header http.Header) (*Explained, *dialect.Problem)
 	Settings func() []Setting
 	Node     Node
+	Measure  Measurer
 	Log      *slog.Logger
 }
 
@@ -104,6 +105,8 @@ func New(c Config) http.Handler {
 	mux.HandleFunc("POST /admin/pause", a.owner(a.pause))
 	mux.HandleFunc("POST /admin/resume", a.owner(a.resume))
 	mux.HandleFunc("POST /admin/models/{action}", a.owner(a.models))
+	mux.HandleFunc("POST /admin/eval", a.owner(a.eval))
+	mux.HandleFunc("POST /admin/probe", a.owner(a.probe))
 	return mux
 }
 
@@ -276,22 +279,9 @@ func (a *api) models(w http.ResponseWriter, r *http.Request) {
 // pull answers with progress lines; what fails before the first of them has a
 // status of its own, later failures are the last line.
 func (a *api) pull(w http.ResponseWriter, r *http.Request, model string) {
-	out, rc, began := json.NewEncoder(w), http.NewResponseController(w), false
-	err := a.Node.Pull(r.Context(), model, func(p Progress) {
-		if !began {
-			began = true
-			w.Header().Set("Content-Type", "application/x-ndjson")
-		}
-		_ = out.Encode(p)
-		_ = rc.Flush()
-	})
-	switch {
-	case err == nil:
-	case began:
-		_, _, message, _ := named(err)
-		_ = out.Encode(Progress{Status: "failed", Error: message})
-	default:
-		trouble(w, err)
+	out := lines(w)
+	if err := a.Node.Pull(r.Context(), model, func(p Progress) { out.write(p) }); err != nil {
+		out.fail(err, func(message string) any { return Progress{Status: "failed", Error: message} })
 	}
 }
 

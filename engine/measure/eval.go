@@ -91,11 +91,23 @@ func (e *Eval) Run(ctx context.Context) (results []TaskResult, stopped string, e
 		}
 	}
 	for i := range e.Plan.Models {
-		if err := e.Journal.End(e.Plan.Models[i].target); err != nil {
-			return e.results, "", err
+		if m := &e.Plan.Models[i]; e.answered(m) {
+			if err := e.Journal.End(m.target); err != nil {
+				return e.results, "", err
+			}
 		}
 	}
 	return e.results, "", nil
+}
+
+// answered reports whether nothing of a model's part is open.
+func (e *Eval) answered(m *ModelPlan) bool {
+	for i := range e.results {
+		if r := &e.results[i]; r.Deployment == m.Deployment && r.Unanswered > 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // model asks all tasks of a model. Once it is given up, what is left of it

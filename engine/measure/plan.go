@@ -61,7 +61,7 @@ type Wish struct {
 
 // PlanEval works out what a wish takes. done tells which items an earlier run
 // answered; nil = none.
-func PlanEval(w Wish, book *evidence.Book, done func(t *Target, item string) bool) (*Plan, error) {
+func PlanEval(w Wish, book *evidence.Book, done func(t *Target, task, item string) bool) (*Plan, error) {
 	tasks, err := tasksOf(w.Tasks)
 	if err != nil {
 		return nil, err
@@ -126,7 +126,7 @@ func loaded(t *Target) int {
 	return 0
 }
 
-func planModel(t *Target, tasks []string, items int, book *evidence.Book, done func(*Target, string) bool) ModelPlan {
+func planModel(t *Target, tasks []string, items int, book *evidence.Book, done func(t *Target, task, item string) bool) ModelPlan {
 	speed := speedOf(t, book)
 	m := ModelPlan{Deployment: t.Deployment.ID, Name: t.Name(), Source: speed.source, target: t}
 	for _, task := range tasks {
@@ -140,7 +140,7 @@ func planModel(t *Target, tasks []string, items int, book *evidence.Book, done f
 			out *= thinkingFactor
 		}
 		for i := range tp.items {
-			if done != nil && done(t, tp.items[i].ID) {
+			if done != nil && done(t, task, tp.items[i].ID) {
 				tp.Done++
 				continue
 			}

@@ -1,0 +1,92 @@
+package admin
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+
+	"bellwether/engine/measure"
+)
+
+// Measurer runs evals and probes, one at a time. A run ends with ctx. Errors
+// before the first line have a status of their own.
+type Measurer interface {
+	Eval(ctx context.Context, w EvalWish, watch func(measure.Step)) error
+	Probe(ctx context.Context, w ProbeWish, watch func(measure.Finding)) error
+}
+
+// EvalWish is the body of POST /admin/eval.
+type EvalWish struct {
+	Models []string `json:"models,omitempty"` // nil = all that answer questions
+	Tasks  []string `json:"tasks,omitempty"`  // nil = all that have a suite
+	Items  int      `json:"items,omitempty"`  // of each task, 0 = all
+	Live   bool     `json:"live,omitempty"`   // else only the plan is told
+	Save   bool     `json:"save,omitempty"`   // keep the grades as evidence
+	Fresh  bool     `json:"fresh,omitempty"`  // do not go on where a run was broken off
+}
+
+// ProbeWish is the body of POST /admin/probe.
+type ProbeWish struct {
+	Models []string `json:"models,omitempty"`
+	All    bool     `json:"all,omitempty"`
+}
+
+// eval answers with steps, one a line. The run ends when its client leaves.
+func (a *api) eval(w http.ResponseWriter, r *http.Request) {
+	var wish EvalWish
+	if !read(w, r, &wish) {
+		return
+	}
+	out := lines(w)
+	if err := a.Measure.Eval(r.Context(), wish, func(s measure.Step) { out.write(s) }); err != nil {
+		out.fail(err, func(message string) any { return measure.Step{Error: message} })
+	}
+}
+
+// probe answers with findings, one a line.
+func (a *api) probe(w http.ResponseWriter, r *http.Request) {
+	var wish ProbeWish
+	if !read(w, r, &wish) {
+		return
+	}
+	out := lines(w)
+	err := a.Measure.Probe(r.Context(), wish, func(f measure.Finding) { out.write(f) })
+	if err != nil {
+		out.fail(err, func(message string) any { return map[string]string{"error": message} })
+	}
+}
+
+// lineWriter answers with a JSON value a line, each sent at once.
+type lineWriter struct {
+	w     http.ResponseWriter
+	out   *json.Encoder
+	rc    *http.ResponseController
+	began bool
+}
+
+func lines(w http.ResponseWriter) *lineWriter {
+	out := json.NewEncoder(w)
+	out.SetEscapeHTML(false)
+	return &lineWriter{w: w, out: out, rc: http.NewResponseController(w)}
+}
+
+func (l *lineWriter) write(v any) {
+	if !l.began {
+		l.began = true
+		l.w.Header().Set("Content-Type", "application/x-ndjson")
+		l.w.Header().Set("Cache-Control", "no-store")
+	}
+	_ = l.out.Encode(v)
+	_ = l.rc.Flush()
+}
+
+// fail ends the answer with an error: with its status before the first line,
+// else as the last line.
+func (l *lineWriter) fail(err error, line func(message string) any) {
+	if !l.began {
+		trouble(l.w, err)
+		return
+	}
+	_, _, message, _ := named(err)
+	l.write(line(message))
+}
