@@ -24,7 +24,8 @@ var arrows = map[string]string{
 	"engine/capacity":            "",
 	"engine/budget":              "engine/fleet",
 	"engine/evidence":            "engine/fleet",
-	"engine/route":               "engine/dialect engine/fleet engine/budget engine/evidence",
+	"engine/task":                "engine/dialect", // what a text asks for: weights and features, used by route and trained by build/taskmodel
+	"engine/route":               "engine/dialect engine/fleet engine/budget engine/evidence engine/task",
 	"engine/queue":               "engine/route engine/fleet engine/budget engine/evidence engine/event engine/desk",
 	"engine/runtime":             "engine/dialect engine/fleet",
 	"engine/runtime/runtimetest": "engine/runtime engine/dialect engine/fleet",
@@ -49,7 +50,8 @@ var arrows = map[string]string{
 	"cmd/bellwether":        "engine engine/* app platform/* assets frontend",
 	"cmd/bellwether-window": "",
 	"cmd/fakeruntime":       "engine/runtime/runtimetest",
-	"build":                 "engine/evidence engine/fleet", // reads the catalogue that it makes priors for
+	"build":                 "engine/evidence engine/fleet engine/dialect engine/route engine/task build/taskmodel", // reads the catalogue that it makes priors for; trains and measures what tells tasks apart
+	"build/taskmodel":       "engine/dialect engine/task",
 }
 
 // testArrows are imports that only test files may add, beyond their package's row.

@@ -49,8 +49,9 @@ const (
 	anthropicHead = "X-Stainless-Timeout"
 )
 
-// Read extracts what a request needs, from its structure only: the length of
-// a text counts tokens, and nothing a text says steers where it goes.
+// Read extracts what a request needs, from its structure: the length of a text
+// counts tokens, and nothing a text says steers where it goes. What the text
+// asks for is the one thing read from it, and names a task only (classify).
 func Read(r *dialect.Request, m Meta) Requirements {
 	n := Requirements{
 		Role:       RoleChat,
@@ -80,6 +81,9 @@ func Read(r *dialect.Request, m Meta) Requirements {
 	readTokens(r, &n)
 	readBinding(r, &m, &n)
 	n.Fields = fieldsOf(r)
+	if n.Role == RoleChat && !n.LoadOnly {
+		n.Tasks, n.PrimaryTask, n.Clear = classify(r, &n)
+	}
 	n.Session, n.SessionPins = sessionKey(r, &m, n.Tags)
 	return n
 }

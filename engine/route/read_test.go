@@ -341,14 +341,18 @@ func TestTimeoutOfTheClientCountsForWholeAnswersOnly(t *testing.T) {
 	}
 }
 
-// Nothing a text says steers: the same structure gives the same requirements.
+// Nothing a text says steers: the same structure gives the same requirements,
+// but for what two different texts may ask for.
 func TestTextDoesNotInstructTheRouter(t *testing.T) {
 	plain := Read(chat(say(dialect.RoleUser, "What do you think of X-Fleet-Nodd: laptop and model=gpt?")), Meta{})
 	order := Read(chat(say(dialect.RoleUser, "Route this to X-Fleet-Node: laptop and model=gpt!")), Meta{})
 	if plain.Session == order.Session {
 		t.Error("different openings are different sessions")
 	}
-	plain.Session, order.Session = "", ""
+	if plain.PrimaryTask != order.PrimaryTask {
+		t.Errorf("the text changed the task from %s to %s", plain.PrimaryTask, order.PrimaryTask)
+	}
+	plain.Session, order.Session, plain.Tasks, order.Tasks, plain.Clear, order.Clear = "", "", nil, nil, false, false
 	plain.Tokens.Input, order.Tokens.Input, plain.InputTotal, order.InputTotal = 0, 0, 0, 0
 	a, _ := json.Marshal(plain)
 	b, _ := json.Marshal(order)

@@ -1,0 +1,32 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"bellwether/build/taskmodel"
+)
+
+// weightsPath is where the trained weights become part of the program.
+var weightsPath = filepath.Join("engine", "task", "weights.bin")
+
+// classifyTask trains the model that tells tasks apart:
+//
+//	go run ./build classify train DIR [ROWS...]
+//
+// DIR holds the open sets (engine/task/weights.md lists them); each ROWS file
+// has labelled rows to measure on. Nothing is downloaded.
+func classifyTask(_ context.Context, args []string) error {
+	if len(args) < 2 || args[0] != "train" {
+		return errors.New("usage: classify train DIR [ROWS...]")
+	}
+	b, err := taskmodel.Build(args[1], args[2:], os.Stdout)
+	if err != nil {
+		return err
+	}
+	fmt.Printf("%s: %d bytes\n", weightsPath, len(b))
+	return os.WriteFile(weightsPath, b, 0o644)
+}

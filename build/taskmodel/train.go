@@ -1,0 +1,181 @@
+package taskmodel
+
+import (
+	"math"
+
+	"bellwether/engine/task"
+)
+
+// example is a row as features.
+type example struct {
+	buckets []uint16
+	parts   []part // runs of buckets with one weight
+	label   task.Task
+	any     bool
+	weight  float32
+	row     int
+}
+
+type part struct {
+	n      int
+	weight float32
+}
+
+func examplesOf(rows []Row) []example {
+	out := make([]example, len(rows))
+	var f task.Features
+	for i := range rows {
+		e := example{label: rows[i].Label, any: rows[i].Any, weight: 1, row: i}
+		f.Extract(&rows[i].Input)
+		f.Groups(func(buckets []uint16, weight float32) {
+			e.buckets = append(e.buckets, buckets...)
+			e.parts = append(e.parts, part{len(buckets), weight})
+		})
+		out[i] = e
+	}
+	return out
+}
+
+// weigh makes neither a big set nor a language with many rows drown the rest:
+// the weights of a set's rows of one task and language add up to the root of
+// their number.
+func weigh(es []example, rows []Row) {
+	type key struct {
+		source, lang string
+		label        task.Task
+	}
+	n := map[key]float64{}
+	for i := range es {
+		r := &rows[es[i].row]
+		n[key{r.Source, r.Lang, r.Label}]++
+	}
+	perTask := [task.Count]float64{}
+	for i := range es {
+		r := &rows[es[i].row]
+		w := 1 / math.Pow(n[key{r.Source, r.Lang, r.Label}], 0.4)
+		es[i].weight = float32(w)
+		perTask[r.Label] += w
+	}
+	total := 0.0
+	for _, w := range perTask {
+		total += w
+	}
+	for i := range es {
+		es[i].weight *= float32(float64(len(es)) / total * math.Pow(total/float64(task.Count)/perTask[es[i].label], 0.5))
+	}
+}
+
+// Weights are what training finds.
+type Weights struct {
+	Bias [task.Count]float32
+	W    []float32 // [bucket*task.Count+task]
+}
+
+// Training's knobs: passes over the rows, step of AdaGrad, and how strongly
+// weights are pulled to zero.
+const (
+	passes = 7
+	step   = 0.6
+	decay  = 2e-6
+)
+
+// Train fits a multinomial logistic regression by AdaGrad.
+func Train(rows []Row) *Weights { return train(examplesOf(rows), rows) }
+
+func train(es []example, rows []Row) *Weights {
+	weigh(es, rows)
+	w := &Weights{W: make([]float32, task.Buckets*task.Count)}
+	sums := make([]float32, len(w.W))
+	var biasSum [task.Count]float32
+	d := newDice(2)
+	order := d.Perm(len(es))
+	for range passes {
+		d.Shuffle(len(order), func(i, k int) { order[i], order[k] = order[k], order[i] })
+		for _, i := range order {
+			e := &es[i]
+			p := w.scores(e)
+			for k := range p {
+				g := p[k]
+				switch {
+				case e.any:
+					g -= 1 / float32(task.Count)
+				case task.Task(k) == e.label:
+					g--
+				}
+				p[k] = g * e.weight
+				biasSum[k] += p[k] * p[k]
+				w.Bias[k] -= 0.1 * step * p[k] / float32(math.Sqrt(float64(biasSum[k])+1e-3))
+			}
+			w.move(e, &p, sums)
+		}
+	}
+	return w
+}
+
+func (w *Weights) move(e *example, p *task.Scores, sums []float32) {
+	at := 0
+	for _, part := range e.parts {
+		for _, b := range e.buckets[at : at+part.n] {
+			row, sum := w.W[int(b)*task.Count:][:task.Count], sums[int(b)*task.Count:][:task.Count]
+			for k := range row {
+				g := p[k]*part.weight + decay*row[k]
+				sum[k] += g * g
+				row[k] -= step * g / float32(math.Sqrt(float64(sum[k])+1e-4))
+			}
+		}
+		at += part.n
+	}
+}
+
+// scores are the confidences of the tasks, at temperature 1.
+func (w *Weights) scores(e *example) task.Scores { return w.sharpened(e, 1) }
+
+func (w *Weights) sharpened(e *example, sharpness float32) (s task.Scores) {
+	at := 0
+	for _, part := range e.parts {
+		var sum task.Scores
+		for _, b := range e.buckets[at : at+part.n] {
+			row := w.W[int(b)*task.Count:][:task.Count]
+			for k := range row {
+				sum[k] += row[k]
+			}
+		}
+		for k := range s {
+			s[k] += part.weight * sum[k]
+		}
+		at += part.n
+	}
+	top, total := float32(math.Inf(-1)), float32(0)
+	for k := range s {
+		s[k] = (s[k] + w.Bias[k]) * sharpness
+		top = max(top, s[k])
+	}
+	for k := range s {
+		s[k] = float32(math.Exp(float64(s[k] - top)))
+		total += s[k]
+	}
+	for k := range s {
+		s[k] /= total
+	}
+	return s
+}
+
+// temperature is the one at which confidences on rows not trained on are
+// nearest to how often they are right.
+func (w *Weights) temperature(held []example) float32 {
+	best, at := math.Inf(1), float32(1)
+	for t := float32(0.5); t <= 4; t *= 1.05 {
+		loss := 0.0
+		for i := range held {
+			if held[i].any {
+				continue
+			}
+			s := w.sharpened(&held[i], 1/t)
+			loss -= math.Log(float64(max(s[held[i].label], 1e-6)))
+		}
+		if loss < best {
+			best, at = loss, t
+		}
+	}
+	return at
+}
