@@ -47,6 +47,7 @@ func (j *judge) planContext(c *cand) {
 	p := &c.ctx
 	p.need = t.Input + t.Output + t.Reasoning
 	p.offers = settable(c.dep)
+	j.shrinkOutput(c)
 	loaded, inMemory := 0, c.state == fleet.Loaded || c.state == fleet.Loading
 	if inMemory {
 		loaded = c.dep.LoadedContext
@@ -97,6 +98,22 @@ func (j *judge) planContext(c *cand) {
 		if asked < least {
 			p.send, p.size = usualContext, usualContext
 		}
+	}
+}
+
+// shrinkOutput lets a request with a large output limit into a window that holds
+// its prompt and a usual answer: agents ask for thousands of tokens as a habit,
+// and the limit is clamped to what is left. Where the model's habit is known it
+// is the need, and nothing is shrunk.
+func (j *judge) shrinkOutput(c *cand) {
+	p, t := &c.ctx, &c.Tokens
+	if p.offers == 0 || p.need <= p.offers || t.Output <= usualOutput ||
+		c.habits.OutputAt(j.q.Needs.PrimaryTask).N >= fewAnswers {
+		return
+	}
+	if left := p.offers - t.Input - t.Reasoning; left >= usualOutput {
+		t.Output = left
+		p.need = p.offers
 	}
 }
 

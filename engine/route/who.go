@@ -114,11 +114,20 @@ func splitList(s string) []string {
 }
 
 func isBatch(priority string) bool {
+	batch, _ := ClassOf(priority)
+	return batch
+}
+
+// ClassOf reads the word of X-Fleet-Priority; ok is false for one that means
+// neither class.
+func ClassOf(priority string) (batch, ok bool) {
 	switch strings.ToLower(priority) {
 	case "batch", "low", "background":
-		return true
+		return true, true
+	case "", "interactive", "normal", "high":
+		return false, true
 	default:
-		return false
+		return false, false
 	}
 }
 
