@@ -171,7 +171,7 @@ func TestTheAnthropicClientChatsStreamsAndCallsTools(t *testing.T) {
 				t.Errorf("%s: %v", model, err)
 			}
 		}
-		if stream.Err() != nil || acc.StopReason != "tool_use" || len(acc.Content) != 1 || acc.Content[0].Name != "get_weather" {
+		if stream.Err() != nil || acc.StopReason != "tool_use" || len(acc.Content) != 1 || acc.Content[0].Name != "get_weather" || !strings.HasPrefix(acc.Content[0].ID, "toolu_") {
 			t.Fatalf("%s: %+v, %v", model, acc, stream.Err())
 		}
 		p.Messages = append(p.Messages, acc.ToParam(), anthropic.NewUserMessage(anthropic.NewToolResultBlock(acc.Content[0].ID, "sunny", false)))

@@ -120,7 +120,7 @@ func (x *exchange) meta() route.Meta {
 func (x *exchange) run(ctx context.Context) {
 	policy := x.g.Policy()
 	x.ident = dialect.Identity{ID: x.id, Model: x.req.Model, Created: x.start, Now: time.Now, InputEstimate: x.query.Needs.Tokens.Input,
-		ToolCallID: func(n int) string { return route.MintToolCallID(x.g.ToolKey, x.served.Identity(), x.id, n) }}
+		ToolCallID: x.toolCallID}
 	var enc dialect.Encoder
 	if x.req.Stream {
 		enc = dialect.NewEncoder(x.req, x.ident)
@@ -180,6 +180,16 @@ func (x *exchange) await(ctx context.Context) {
 			}
 		}
 	}
+}
+
+// toolCallID names the n-th tool call of the answer: by the id the results find
+// back to the model that made it.
+func (x *exchange) toolCallID(n int) string {
+	id := route.MintToolCallID(x.g.ToolKey, x.served.Identity(), x.id, n)
+	if x.proto == dialect.Anthropic {
+		return route.AnthropicToolCallID(id)
+	}
+	return id
 }
 
 // serve makes one attempt with a grant; done is false when another grant is
