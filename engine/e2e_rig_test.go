@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"net"
 	"net/http"
@@ -77,6 +78,8 @@ type spec struct {
 	want     int
 	listen   string        // "" = 127.0.0.1:0
 	before   func(*Engine) // after New, before Run
+	// catalogue is the one the program carries, shipped for the real one; nil = none.
+	catalogue fs.FS
 }
 
 // start makes an engine in dir and waits until it knows the models of all its
@@ -109,7 +112,7 @@ func (s spec) start(dir string) (r *rig, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if r.Engine, err = New(Options{Config: config, Folders: folders, Version: "test", Log: slog.New(slog.NewTextHandler(r.logs, &slog.HandlerOptions{Level: slog.LevelDebug}))}); err != nil {
+	if r.Engine, err = New(Options{Config: config, Folders: folders, Version: "test", Catalogue: s.catalogue, Log: slog.New(slog.NewTextHandler(r.logs, &slog.HandlerOptions{Level: slog.LevelDebug}))}); err != nil {
 		return nil, err
 	}
 	if s.before != nil {
