@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -81,7 +82,12 @@ func (c *client) call(method, path string, in, out any, headers ...func(set func
 
 // send makes the request; an answer that is an error becomes one here.
 func (c *client) send(method, path string, body io.Reader, headers ...func(set func(name, value string))) (*http.Response, error) {
-	req, err := http.NewRequest(method, c.state.Admin+path, body)
+	return c.open(context.Background(), method, path, body, headers...)
+}
+
+// open is send for answers that are given up with ctx.
+func (c *client) open(ctx context.Context, method, path string, body io.Reader, headers ...func(set func(name, value string))) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, method, c.state.Admin+path, body)
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/alecthomas/kong"
 	kongcompletion "github.com/jotaen/kong-completion"
+	"github.com/posener/complete"
 )
 
 // version is set by release builds: -ldflags "-X main.version=1.2.3".
@@ -38,12 +39,15 @@ type cli struct {
 	Explain    explainCmd                `cmd:"" help:"Say where a request would go, and why, without running it."`
 	Decisions  decisionsCmd              `cmd:"" help:"Show where requests went, and why."`
 	Models     modelsCmd                 `cmd:"" help:"List, pull, load, unload and delete models."`
+	Probe      probeCmd                  `cmd:"" help:"Ask models what they can do: tools, JSON, images, context ..."`
+	Eval       evalCmd                   `cmd:"" help:"Measure how often models are right, task by task."`
 	Pause      pauseCmd                  `cmd:"" help:"Take no new work on this machine."`
 	Resume     resumeCmd                 `cmd:"" help:"Take work again."`
 	Config     configCmd                 `cmd:"" help:"Show and check the settings."`
 	Doctor     doctorCmd                 `cmd:"" help:"Check this machine and say what to mend."`
 	Completion kongcompletion.Completion `cmd:"" help:"Print the completion script of your shell."`
 	Version    versionCmd                `cmd:"" help:"Print the version."`
+	Sandbox    sandboxCmd                `cmd:"" hidden:""`
 }
 
 func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
@@ -60,8 +64,13 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		fmt.Fprintln(stderr, "bellwether:", err)
 		return exitFailed
 	}
-	if len(args) == 0 {
+	switch {
+	case len(args) == 0, len(args) == 1 && args[0] == "help":
 		args = []string{"--help"}
+	case len(args) == 1 && args[0] == "--version":
+		args = []string{"version"}
+	case args[0] == "help": // help COMMAND
+		args = append(args[1:], "--help")
 	}
 	return func() (code int) {
 		defer func() { // --help and a shell's question for completions end by Exit
@@ -73,7 +82,9 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 				panic(r)
 			}
 		}()
-		kongcompletion.Register(parser)
+		kongcompletion.Register(parser,
+			kongcompletion.WithPredictor("model", complete.PredictFunc(env.knownModels)),
+			kongcompletion.WithPredictor("task", complete.PredictFunc(suites)))
 		ctx, err := parser.Parse(args)
 		if err != nil {
 			fmt.Fprintln(stderr, "bellwether:", err)

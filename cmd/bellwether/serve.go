@@ -74,7 +74,7 @@ func (c *serveCmd) Run(e *environ) error {
 	for _, w := range config.Warnings {
 		log.Warn(w)
 	}
-	eng, err := engine.New(engine.Options{Config: config, Folders: folders, Version: version, Log: log, Level: &level, Catalogue: assets.Catalogue()})
+	eng, err := engine.New(engine.Options{Config: config, Folders: folders, Version: version, Log: log, Level: &level, Catalogue: assets.Catalogue(), Sandbox: sandbox()})
 	if err != nil {
 		var held *desktop.HeldError
 		var taken *engine.PortTakenError

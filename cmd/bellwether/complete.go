@@ -1,0 +1,31 @@
+package main
+
+import (
+	"github.com/posener/complete"
+
+	"bellwether/engine/fleet"
+	"bellwether/engine/measure"
+)
+
+// knownModels completes the names of models that a running engine has; without
+// one it completes nothing.
+func (e *environ) knownModels(complete.Args) (names []string) {
+	engine, err := e.engine()
+	if err != nil {
+		return nil
+	}
+	all, err := engine.models()
+	if err != nil {
+		return nil
+	}
+	seen := map[string]bool{}
+	for _, m := range all {
+		if key := fleet.CanonicalModel(m.Deployment.Model); !seen[key] {
+			seen[key] = true
+			names = append(names, m.Deployment.Model)
+		}
+	}
+	return names
+}
+
+func suites(complete.Args) []string { return measure.Tasks }
