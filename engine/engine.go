@@ -310,7 +310,7 @@ func (e *Engine) gatewayConfig() gateway.Config {
 // learn passes what a finished attempt showed to the evidence.
 func (e *Engine) learn(c fleet.Completed, d *fleet.Deployment) {
 	e.evidence.Observe(evidence.Sample{
-		Deployment: d, Task: c.Task, Validated: c.Validated, Truncated: c.Truncated,
+		Deployment: d, Task: c.Task, Validated: c.Validated, Truncated: c.Truncated, Internal: c.Internal,
 		Took: c.Took, TTFT: c.TTFT, Load: c.Load, Estimate: c.Estimate,
 		Input: c.Input, Output: c.Output, Reasoning: c.Reasoning, Cached: c.Cached, Prefill: c.Prefill, Decode: c.Decode,
 	})

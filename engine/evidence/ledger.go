@@ -36,9 +36,12 @@ type Sample struct {
 	Task       string // "" while tasks are not told apart
 	Validated  bool   // a complete, well-formed completion; others teach nothing
 	Truncated  bool   // cut by its output limit: its length says nothing of the habit
-	Took       time.Duration
-	TTFT       time.Duration // dispatch to first content
-	Load       time.Duration // part of TTFT spent loading; ObserveLoad learns from it
+	// Internal is a request of our own (probe, eval, classifier). It teaches how
+	// fast the machine is, not how long its users' answers are or take.
+	Internal bool
+	Took     time.Duration
+	TTFT     time.Duration // dispatch to first content
+	Load     time.Duration // part of TTFT spent loading; ObserveLoad learns from it
 	// Estimate is our uncalibrated count of all prompt tokens (Requirements.InputTotal).
 	Estimate                         int
 	Input, Output, Reasoning, Cached int
@@ -178,7 +181,7 @@ func (p *parallelState) slots() Figure {
 }
 
 func (s *speedState) learn(o *Sample) {
-	if o.Took > 0 {
+	if o.Took > 0 && !o.Internal {
 		s.seconds.add(o.Took.Seconds())
 		if w := taskWindow(s.tasks, o.Task, keepTask); w != nil {
 			w.add(o.Took.Seconds())
@@ -223,7 +226,7 @@ func (h *habitState) learn(o *Sample) {
 		ratio := float64(o.Input) / float64(o.Estimate)
 		h.calibration.add(min(max(ratio, leastCalibration), mostCalibration))
 	}
-	if o.Output <= 0 || o.Truncated {
+	if o.Output <= 0 || o.Truncated || o.Internal {
 		return
 	}
 	said := o.Output - max(o.Reasoning, 0)

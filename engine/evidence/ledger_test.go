@@ -118,6 +118,22 @@ func TestTruncatedAnswerSaysNothingOfTheHabit(t *testing.T) {
 	}
 }
 
+// What we ask ourselves is no sample of what people ask: many short answers of
+// an eval must not make a model's answers look short or quick.
+func TestOwnRequestTeachesHowFastTheMachineIsAndNoHabit(t *testing.T) {
+	l, d := NewLedger(), deployment("m", "")
+	s := took(d, 3)
+	s.Task, s.Output, s.Decode, s.Internal = "math", 100, time.Second, true
+	l.Observe(s)
+	b := l.Book()
+	if b.Output(d, "math").Known() || b.Seconds(d).Known() || b.Median(d, "math").Known() {
+		t.Errorf("it taught output %v, seconds %v, median %v", b.Output(d, "math"), b.Seconds(d), b.Median(d, "math"))
+	}
+	if f := b.Decode(d); !f.Known() || f.V != 100 {
+		t.Errorf("decode rate %v, want 100", f)
+	}
+}
+
 func TestCalibrationFollowsReportedTokens(t *testing.T) {
 	l, d := NewLedger(), deployment("m", "")
 	if k := l.Book().Calibration(d); k != 1 {

@@ -82,6 +82,9 @@ type Completed struct {
 	Prefill   time.Duration `json:"prefill,omitempty"`
 	Decode    time.Duration `json:"decode,omitempty"`
 	Validated bool          `json:"validated"` // a complete, well-formed completion
+	// Internal is set for requests of our own: they show what a machine can, not
+	// what its users want.
+	Internal bool `json:"internal,omitempty"`
 	// Retry is set when the gateway will ask again for the same request with
 	// this deployment excluded.
 	Retry bool `json:"retry,omitempty"`
