@@ -10,7 +10,7 @@ import (
 
 // Whoever copies settings out of a document gets settings that are right.
 func TestSettingsShownInTheDocumentsAreRight(t *testing.T) {
-	for file, blocks := range map[string]int{"README.md": 1, "assets/docs/apps.md": 2, "assets/docs/settings.md": 1} {
+	for file, blocks := range map[string]int{"README.md": 1, "assets/docs/apps.md": 2, "assets/docs/embeddings.md": 3, "assets/docs/settings.md": 1} {
 		text, err := os.ReadFile(filepath.Join("..", file))
 		if err != nil {
 			t.Fatal(err)
@@ -27,7 +27,7 @@ func TestSettingsShownInTheDocumentsAreRight(t *testing.T) {
 	}
 }
 
-var settingsStart = regexp.MustCompile(`^(listen|runtimes|pools|aliases|security|routing):`)
+var settingsStart = regexp.MustCompile(`^(listen|runtimes|pools|aliases|embeddings|deployments|security|routing):`)
 
 // settingsShown are the indented blocks of a document that begin with a setting.
 func settingsShown(text string) []string {

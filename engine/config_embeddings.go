@@ -84,7 +84,8 @@ func (c *Config) takenName(name string) string {
 }
 
 // wrongEmbedder: a member is a model or a deployment, never a name for others.
-// A contract may stand before a model of its own name.
+// A contract that has its own name among its members stands before a model of
+// that name, which others may list too.
 func (c *Config) wrongEmbedder(contract, member string) string {
 	switch {
 	case strings.TrimSpace(member) == "":
@@ -92,8 +93,9 @@ func (c *Config) wrongEmbedder(contract, member string) string {
 	case strings.ContainsAny(member, "*? \t"):
 		return fmt.Sprintf("its member %q is no name; list models (nomic-embed-text) or deployments (node/runtime/model)", member)
 	}
-	for name := range c.Embeddings {
-		if name != contract && strings.EqualFold(name, strings.TrimSuffix(member, ":latest")) {
+	for name, e := range c.Embeddings {
+		model := slices.ContainsFunc(e.Members, func(m string) bool { return fleet.SameModel(m, name) })
+		if name != contract && !model && strings.EqualFold(name, strings.TrimSuffix(member, ":latest")) {
 			return fmt.Sprintf("its member %s is a contract itself; list models or deployments", member)
 		}
 	}

@@ -92,12 +92,12 @@ func (e *Engine) Reload(ctx context.Context) error {
 	if len(live) > 0 {
 		e.log.Info("changed settings are in force", "settings", strings.Join(live, ", "))
 	}
-	e.binder.Saved()
 	// What catalogue and settings say of models is laid over them as they are
-	// observed.
+	// observed; that of their identities counts for contracts.
 	if err := e.agent.Refresh(ctx); err != nil && !errors.Is(err, context.Canceled) {
 		e.log.Warn("the models could not be looked at again", "err", err)
 	}
+	e.binder.Saved()
 	return nil
 }
 

@@ -22,7 +22,7 @@ func (e *Engine) Status() *admin.Status {
 		Version: e.opts.Version, At: time.Now(), Uptime: time.Since(e.started).Seconds(), Address: e.address,
 		Router: admin.RouterStatus{Name: e.conf().Node.Name, Here: true},
 		Nodes:  []admin.NodeStatus{}, Runtimes: []admin.RuntimeStatus{}, Queues: []admin.QueueStatus{}, Held: len(queues.Held),
-		MemoryAssumedResident: []fleet.DeploymentID{}, Pools: []admin.PoolStatus{},
+		MemoryAssumedResident: []fleet.DeploymentID{}, Pools: []admin.PoolStatus{}, Contracts: e.contractStatus(),
 		Store: admin.StoreStatus{Dropped: health.Dropped, Reason: health.Reason},
 	}
 	waiting := map[fleet.DeploymentID]int{}
@@ -114,7 +114,8 @@ func (e *Engine) findings() []admin.Finding {
 	}
 	found = append(found, storeFinding(e.store.Health()))
 	found = append(found, e.settingsFindings()...)
-	return append(found, e.clashFindings()...)
+	found = append(found, e.clashFindings()...)
+	return append(found, e.contractFindings()...)
 }
 
 // storeFinding says whether decision records reach the disk, and what helps

@@ -49,6 +49,37 @@ func (modelsListCmd) Run(e *environ) error {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", m.Deployment.Model, m.Deployment.Runtime, state,
 			gb(m.WeightsBytes), gb(m.MemoryBytes), number(m.Context), worth(m.Quality), abilities(m.Capabilities))
 	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	return e.printContracts(engine)
+}
+
+// printContracts shows what embedding contracts are bound to, if there are any.
+func (e *environ) printContracts(engine *client) error {
+	s, err := engine.status()
+	if err != nil || len(s.Contracts) == 0 {
+		return err
+	}
+	e.printf("\n")
+	w := tabwriter.NewWriter(e.out, 2, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "EMBEDDING CONTRACT\tBOUND TO\tHOW\tREPLICAS")
+	for _, c := range s.Contracts {
+		bound, how, replicas := "nothing yet", "-", strings.Join(c.Replicas, ", ")
+		if a := c.Anchor; a != nil {
+			bound, how = fleet.ShortIdentity(a.Identity), string(a.Source)
+			if a.From != "" {
+				how += " (" + a.From + ")"
+			}
+		}
+		if replicas == "" {
+			replicas = "none"
+		}
+		if out := len(c.Out) + len(c.Absent); out > 0 {
+			replicas += fmt.Sprintf("; %d out, see bellwether doctor", out)
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", c.Name, bound, how, replicas)
+	}
 	return w.Flush()
 }
 

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"bellwether/engine/fleet"
+	"bellwether/engine/route"
 )
 
 // Status is the answer of /admin/status and of `bellwether status --json`.
@@ -23,7 +24,27 @@ type Status struct {
 	MemoryAssumedResident []fleet.DeploymentID `json:"memory_assumed_resident"`
 	Pools                 []PoolStatus         `json:"pools"`
 
+	// Contracts are the embedding contracts by name.
+	Contracts []ContractStatus `json:"contracts,omitempty"`
+
 	Store StoreStatus `json:"store"`
+}
+
+// ContractStatus is one embedding contract. Deployments are written with their
+// nodes' names.
+type ContractStatus struct {
+	Name     string          `json:"name"`
+	Members  []string        `json:"members"`
+	Anchor   *route.Anchor   `json:"anchor"`           // null: not bound, it answers 503
+	Replicas []string        `json:"replicas"`         // who may answer
+	Out      []OutsideStatus `json:"out,omitempty"`    // members that may not
+	Absent   []string        `json:"absent,omitempty"` // members that no machine has
+}
+
+// OutsideStatus says why a deployment does not answer for a contract.
+type OutsideStatus struct {
+	Deployment string `json:"deployment"`
+	route.RenderedExclusion
 }
 
 // NodeStatus is one machine in a line. State is one of serving, paused,

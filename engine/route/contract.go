@@ -142,7 +142,7 @@ func (c *Contract) deployments(f *fleet.Snapshot) []member {
 // isMember reports whether a member's name, of a model or of a deployment with
 // its node's id or name, means a deployment.
 func isMember(name string, n *fleet.Node, d *fleet.Deployment) bool {
-	if fleet.SameModel(name, d.ID.Model) {
+	if fleet.SameModel(name, d.ID.Model) || slices.ContainsFunc(d.AlsoNamed, func(o string) bool { return fleet.SameModel(name, o) }) {
 		return true
 	}
 	id, ok := fleet.ParseDeploymentID(name)
