@@ -407,6 +407,19 @@ func (r *Running) whole() bool {
 	return r.final
 }
 
+// Recycle lets the memory of an answer be used again that was read to its end
+// marker. Only for its reader, on its own goroutine and when it looks at no
+// chunk any more; of an answer that ended otherwise nothing is taken back.
+func (r *Running) Recycle() {
+	if !r.reading.TryLock() {
+		return // somebody is about to end it
+	}
+	defer r.reading.Unlock()
+	if s, can := r.stream.(runtime.Recycler); can && r.final {
+		s.Recycle()
+	}
+}
+
 // runDry reads an abandoned call to its end. Deadlines go on.
 func (r *Running) runDry() {
 	r.reading.Lock()

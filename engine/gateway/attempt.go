@@ -36,6 +36,7 @@ func (x *exchange) try(ctx context.Context, g *fleet.Grant) error {
 		return err
 	}
 	defer run.Close()
+	defer run.Recycle()
 	x.edits, x.attempt.load = run.Edits(), run.LoadTime()
 	if x.req.Stream && x.asked == nil {
 		return x.relay(run)
@@ -205,6 +206,10 @@ func (x *exchange) failureProblem(f *fleet.Failure) *dialect.Problem {
 		p.Code = "upstream_bad_response"
 		p.Message = where + " answered with something that is no completion: " + f.Message + "."
 		p.Remedy = "Check that the runtime serves this model; bellwether decisions shows the attempt."
+	case f.Class == fleet.FailCancelled: // by its owner or its end: not the model's fault
+		p.Status, p.Code = http.StatusServiceUnavailable, "cancelled"
+		p.Message = node + " ended the request: " + strings.TrimSuffix(f.Message, ".") + "."
+		p.Remedy = "Try again in a moment."
 	case f.Class == fleet.FailLoad:
 		p.Status, p.Code = http.StatusServiceUnavailable, "load_failed"
 		p.Message = where + ": " + f.Message + "."
@@ -238,6 +243,7 @@ func (x *exchange) completed(o fleet.Outcome, f *fleet.Failure, retry bool) flee
 		Input: a.usage.Input, Output: a.usage.Output, Cached: a.usage.Cached, Reasoning: a.usage.Reasoning,
 		Estimate: x.measured(), Task: x.query.Needs.PrimaryTask,
 		Truncated: a.finish == dialect.FinishLength, Validated: o == fleet.OutcomeOK, Retry: retry,
+		Internal: x.asked != nil,
 	}
 	if a.timings != nil {
 		c.Prefill, c.Decode = a.timings.Prefill, a.timings.Decode

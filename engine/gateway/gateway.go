@@ -32,6 +32,8 @@ type Running interface {
 	Edits() []string
 	// LoadTime is how long the model's load took for this request, 0 = none.
 	LoadTime() time.Duration
+	// Recycle is called by the reader when it looks at no chunk any more.
+	Recycle()
 }
 
 // Nodes runs granted requests: this machine's agent by a call, others by the

@@ -129,20 +129,17 @@ func (a *responder) open() {
 }
 
 // chunk relays one chunk. more says that a further one is here already, so
-// that the flush can wait for it. It returns the first failed write.
+// that the flush can wait for it, the first one's too. It returns the first
+// failed write.
 func (a *responder) chunk(c *dialect.Chunk, more bool) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if !more || !a.body {
-		defer a.flush(true)
-	} else {
-		defer a.flush(false)
-	}
 	if !a.opened {
 		a.open()
 	}
 	a.body = true
 	a.buf = a.enc.Chunk(a.buf, c)
+	a.flush(!more)
 	return a.err
 }
 

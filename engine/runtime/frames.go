@@ -5,9 +5,8 @@ import (
 	"cmp"
 	"errors"
 	"io"
+	"sync"
 	"unicode/utf8"
-
-	"github.com/go-json-experiment/json/jsontext"
 )
 
 // lineMost bounds one line of a stream. Tool arguments and embeddings come as
@@ -24,6 +23,22 @@ type lineReader struct {
 	start, end int   // unread bytes
 	err        error // of r, once its bytes are used up
 	most       int   // bytes of one line, 0 = lineMost
+	room       *room // buf's, where it has not outgrown it
+}
+
+// room is what a line reader begins with: a burst of frames of a runtime that
+// is faster than we are, to be passed on in one piece.
+type room [16 << 10]byte
+
+var rooms = sync.Pool{New: func() any { return new(room) }}
+
+// recycle lets the reader's memory be used again. What next returned is not
+// valid any more, and nothing more is read.
+func (l *lineReader) recycle() {
+	if l.room != nil {
+		rooms.Put(l.room)
+	}
+	*l = lineReader{err: io.EOF}
 }
 
 // next returns the following line without its LF or CRLF, valid until the
@@ -65,8 +80,12 @@ func (l *lineReader) fill() {
 		copy(l.buf, l.buf[l.start:l.end])
 		l.start, l.end = 0, n
 	}
+	if l.buf == nil {
+		l.room = rooms.Get().(*room)
+		l.buf = l.room[:]
+	}
 	if l.end == len(l.buf) {
-		grown := make([]byte, max(4<<10, 2*len(l.buf)))
+		grown := make([]byte, 2*len(l.buf))
 		copy(grown, l.buf[l.start:l.end])
 		l.buf, l.start, l.end = grown, 0, n
 	}
@@ -182,12 +201,6 @@ func wrapError(value []byte) []byte {
 	}
 	out := append([]byte(`{"error":`), value...)
 	return append(out, '}')
-}
-
-// validJSON reports whether b is one JSON value. Names may stand twice: a
-// runtime's slip is no reason to lose an answer.
-func validJSON(b []byte) bool {
-	return jsontext.Value(b).IsValid(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 }
 
 // frame checks one frame of a stream and mends bytes that are no UTF-8, which

@@ -341,6 +341,9 @@ type openAIStream struct {
 // Buffered reports whether a whole further event is here.
 func (s *openAIStream) Buffered() bool { return s.events.buffered() }
 
+// Recycle lets the stream's memory be used again; see Recycler.
+func (s *openAIStream) Recycle() { s.events.lines.recycle() }
+
 // Next reads one event. [DONE] ends the answer; where it is missing, a finish
 // reason does.
 func (s *openAIStream) Next() (*dialect.Chunk, error) {

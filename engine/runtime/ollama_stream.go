@@ -25,9 +25,6 @@ func (o *Ollama) Do(ctx context.Context, c Call) (dialect.Stream, []string, erro
 	}
 	s := &ollamaStream{plan: p}
 	s.x, s.lines.r = x, x
-	if !c.Request.Stream {
-		s.lines.buf = make([]byte, 1<<10) // one line, mostly short
-	}
 	return s, p.edits, nil
 }
 
@@ -44,6 +41,9 @@ type ollamaStream struct {
 
 // Buffered reports whether a whole further line is here.
 func (s *ollamaStream) Buffered() bool { return s.lines.buffered() }
+
+// Recycle lets the stream's memory be used again; see Recycler.
+func (s *ollamaStream) Recycle() { s.lines.recycle() }
 
 // Next reads one line.
 func (s *ollamaStream) Next() (*dialect.Chunk, error) {

@@ -54,6 +54,11 @@ type Idler interface {
 // swallowed). Complete after the Final chunk.
 type Noter interface{ Notes() []string }
 
+// Recycler is implemented by streams whose memory can be used again once an
+// answer was read to its end marker. Only its reader may say so, on its own
+// goroutine, when it looks at no chunk any more.
+type Recycler interface{ Recycle() }
+
 // Errors of identification.
 var (
 	// ErrOurselves: a Bellwether answers there.

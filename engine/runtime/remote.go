@@ -253,7 +253,7 @@ func (r *remote) dial(ctx context.Context) (*wire, error) {
 		c = tc
 	}
 	w := &wire{Conn: c, headLeft: -1}
-	w.br = bufio.NewReaderSize(w, 4<<10)
+	w.br = bufio.NewReaderSize(w, len(room{}))
 	return w, nil
 }
 
