@@ -202,6 +202,8 @@ func (e *Eval) item(ctx context.Context, t *Target, it *Item) (Outcome, error) {
 	}
 	switch {
 	case err == nil:
+	case ctx.Err() != nil:
+		return Outcome{}, ctx.Err()
 	case away(err) != "":
 		return Outcome{}, &errAway{away(err)}
 	case a != nil && a.Failure != nil && a.Failure.Class == fleet.FailTimeout:
