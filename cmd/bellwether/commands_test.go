@@ -388,3 +388,19 @@ func TestJSONOfEveryCommandIsJSON(t *testing.T) {
 		}
 	}
 }
+
+func TestHelpAndVersionAreUnderstoodHoweverAsked(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		args []string
+		says string
+	}{
+		{[]string{"help"}, "Exit codes"}, {[]string{"--help"}, "Exit codes"}, {nil, "Exit codes"},
+		{[]string{"help", "pause"}, "Take no new work"}, {[]string{"--version"}, "bellwether "}, {[]string{"version"}, "bellwether "},
+	} {
+		var out, err strings.Builder
+		if code := run(c.args, strings.NewReader(""), &out, &err); code != exitDone || !strings.Contains(out.String(), c.says) {
+			t.Errorf("%v: exit %d, %q %q", c.args, code, out.String(), err.String())
+		}
+	}
+}

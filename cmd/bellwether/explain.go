@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -75,6 +76,9 @@ func (c *explainCmd) judge(e *environ) (func([]byte) (*admin.Explained, error), 
 		path = engine.SnapshotPath(folders)
 	}
 	text, err := os.ReadFile(path)
+	if err == nil && c.Snapshot == "" {
+		e.tellAge(path)
+	}
 	if err != nil {
 		return nil, coded(exitFailed, "no saved state can be read: %w. Save one with bellwether status --snapshot FILE, or ask the running engine with --live", err)
 	}
@@ -95,6 +99,16 @@ func (c *explainCmd) judge(e *environ) (func([]byte) (*admin.Explained, error), 
 		}
 		return x, nil
 	}, nil
+}
+
+// tellAge says how old the state is that the engine left, where it no longer is
+// that of the moment.
+func (e *environ) tellAge(path string) {
+	if info, err := os.Stat(path); err == nil {
+		if age := time.Since(info.ModTime()); age > 2*time.Minute {
+			fmt.Fprintf(e.err, "bellwether: the fleet is as the engine left it %s ago; --live asks the running one\n", age.Round(time.Minute))
+		}
+	}
 }
 
 func (c *explainCmd) headers(set func(name, value string)) {
@@ -118,6 +132,7 @@ func (c *explainCmd) lines(e *environ, judge func([]byte) (*admin.Explained, err
 		return err
 	}
 	defer f.Close()
+	wrong := 0
 	in := bufio.NewReaderSize(f, 1<<16)
 	for {
 		line, err := in.ReadBytes('\n')
@@ -126,6 +141,7 @@ func (c *explainCmd) lines(e *environ, judge func([]byte) (*admin.Explained, err
 			x, judgeErr := judge(line)
 			out := map[string]any{"micros": float64(time.Since(began).Nanoseconds()) / 1000}
 			if judgeErr != nil {
+				wrong++
 				out["error"] = judgeErr.Error()
 			} else {
 				out = map[string]any{"requirements": x.Requirements, "micros": x.Micros, "verdict": x.Verdict, "chosen": x.Chosen, "record": x.Record}
@@ -135,6 +151,9 @@ func (c *explainCmd) lines(e *environ, judge func([]byte) (*admin.Explained, err
 			}
 		}
 		if err == io.EOF {
+			if wrong > 0 {
+				return coded(exitDegraded, "%d of the requests cannot be read; their lines say why", wrong)
+			}
 			return nil
 		}
 		if err != nil {

@@ -39,7 +39,7 @@ func TestExplainReadsFileInputAndLines(t *testing.T) {
 
 	lines := file("many.jsonl", chat("tiny", false)+"\n\n{broken\n"+chat("nothing", false)+"\n")
 	var got []string
-	for line := range strings.Lines(h.run(t, "explain", "--live", "--jsonl", lines).ends(t, exitDone).out) {
+	for line := range strings.Lines(h.run(t, "explain", "--live", "--jsonl", lines).ends(t, exitDegraded).out) {
 		l := decode[struct {
 			Requirements *route.Requirements
 			Micros       *float64

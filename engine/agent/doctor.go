@@ -51,7 +51,7 @@ func (a *Agent) Doctor(ctx context.Context) []Finding {
 			srv := s.servers[name]
 			state := s.runtimeState(srv)
 			kinds[state.Kind] = kinds[state.Kind] || srv.up
-			if !srv.up {
+			if !srv.up && !srv.denied {
 				down[len(out)] = state.Kind
 			}
 			out = append(out, s.diagnose(srv)...)
@@ -74,6 +74,9 @@ func (a *Agent) Doctor(ctx context.Context) []Finding {
 // diagnose judges one runtime and its models.
 func (s *state) diagnose(srv *server) []Finding {
 	id := "runtime." + srv.name
+	if srv.denied {
+		return []Finding{{id, Broken, srv.name + " at " + srv.target.URL + " refuses us: " + srv.reason, "set api_key of " + srv.name + " under runtimes to the key it was started with"}}
+	}
 	if !srv.up {
 		return []Finding{{id, Broken, srv.name + " at " + srv.target.URL + " is down: " + srv.reason, "start it"}}
 	}
@@ -148,6 +151,8 @@ func (s *state) checkMachine() []Finding {
 		switch {
 		case p.Limit-p.Margin <= 0:
 			out = append(out, Finding{"pool." + p.Name, Broken, text + ", less than its margin: no model can be loaded", "lower margin_gb of pool " + p.Name})
+		case p.Limit > p.Total && p.Total > 0:
+			out = append(out, Finding{"pool." + p.Name, Warning, text + ": more than there is, so the machine may run out of memory", "set memory_gb of pool " + p.Name + " to auto, or below what it has"})
 		default:
 			out = append(out, Finding{"pool." + p.Name, OK, text + ", " + gigabytes(p.Held()) + " held", ""})
 		}

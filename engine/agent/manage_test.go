@@ -180,3 +180,24 @@ func TestRuntimeWithoutManagementSaysSo(t *testing.T) {
 		t.Errorf("failure = %+v", fail)
 	}
 }
+
+func TestDoctorTellsAWrongKeyFromARuntimeThatIsDown(t *testing.T) {
+	f := fake(t, runtimetest.FakeConfig{Kind: runtimetest.LlamaServer, APIKey: "sesame", Models: []runtimetest.FakeModel{{Name: "m"}}})
+	r := start(t, Settings{Runtimes: []runtime.Target{{Name: "llama", Kind: runtime.KindLlamaServer, URL: f.URL(), APIKey: "wrong"}}})
+	for _, x := range r.Doctor(t.Context()) {
+		if x.ID == "runtime.llama" && (x.Severity != Broken || !strings.Contains(x.Remedy, "api_key") || strings.Contains(x.Remedy, "start it")) {
+			t.Errorf("finding = %+v, want a wrong key and where to set it", x)
+		}
+	}
+}
+
+func TestDoctorWarnsOfAPoolLargerThanTheMachine(t *testing.T) {
+	r := start(t, Settings{Pools: []PoolSetting{{Name: poolRAM, Memory: 1 << 50}}})
+	warned := false
+	for _, x := range r.Doctor(t.Context()) {
+		warned = warned || strings.HasPrefix(x.ID, "pool.") && x.Severity == Warning && strings.Contains(x.Text, "more than there is")
+	}
+	if !warned {
+		t.Error("no warning")
+	}
+}

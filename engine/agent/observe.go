@@ -22,6 +22,7 @@ type server struct {
 	adapter runtime.Adapter // nil until connected
 	up      bool
 	reason  string // why it is not up
+	denied  bool   // it answers, and refuses our key
 	fails   int    // failed observations in a row
 	downAt  time.Time
 	version string
@@ -247,6 +248,7 @@ func (s *state) onBlind(srv *server, err error) {
 		return
 	}
 	reason := reasonOf(err)
+	srv.denied = f != nil && f.Code == runtime.CodeUnauthorized
 	if srv.up {
 		srv.downAt = s.now()
 	}
@@ -295,7 +297,7 @@ func (s *state) onSeen(srv *server, inv *runtime.Inventory, started time.Time) {
 		s.dirty = true
 		s.a.log.Info("runtime up", "runtime", srv.name, "version", inv.Version)
 	}
-	srv.up, srv.reason, srv.fails = true, "", 0
+	srv.up, srv.denied, srv.reason, srv.fails = true, false, "", 0
 	srv.version, srv.reports, srv.observedAt = inv.Version, inv.ReportsResidency, started
 	srv.told = inv.MaxLoaded
 	srv.models = make(map[string]*fleet.Deployment, len(inv.Deployments))

@@ -16,7 +16,7 @@ func (j *judge) score(c *cand) {
 	s.Warmth = j.warmth(c)
 	s.MemoryFit = j.memoryFit(c)
 	s.QueueDepth = j.queueDepth(c)
-	s.Wait = -min(j.p.Score.WaitMaxPenalty, j.waitSeconds(c)/10)
+	s.Wait = 0 - min(j.p.Score.WaitMaxPenalty, j.waitSeconds(c)/10) // no negative zero
 	s.RoleAffinity = j.roleAffinity(c)
 	if c.node.State.Learning {
 		s.Availability = c.node.State.Availability * j.p.Score.AvailabilityMax
@@ -87,7 +87,7 @@ func (j *judge) queueDepth(c *cand) float64 {
 	if bw := c.node.Hardware.BandwidthGBs; w.BandwidthNormalize && j.median > 0 && bw.Known {
 		depth /= min(max(bw.V/j.median, 0.25), 4)
 	}
-	return -min(w.QueueDepthMaxPenalty, w.QueueDepthPer*depth)
+	return 0 - min(w.QueueDepthMaxPenalty, w.QueueDepthPer*depth)
 }
 
 // waitSeconds is how long the request is expected to wait there.
