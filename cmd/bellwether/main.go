@@ -48,6 +48,7 @@ type cli struct {
 	Completion kongcompletion.Completion `cmd:"" help:"Print the completion script of your shell."`
 	Version    versionCmd                `cmd:"" help:"Print the version."`
 	Sandbox    sandboxCmd                `cmd:"" hidden:""`
+	Exam       examCmd                   `cmd:"" hidden:""`
 }
 
 func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }

@@ -21,3 +21,18 @@ func sandbox() measure.Sandbox {
 	}
 	return measure.Sandbox{Command: []string{self, "sandbox"}}
 }
+
+// examCmd writes the questions of evals with answers, for stand-in models of
+// scripted strength (fakeruntime --exam).
+type examCmd struct{}
+
+func (examCmd) Run(e *environ) error {
+	for _, task := range measure.Tasks {
+		for _, it := range measure.Suite(task) {
+			if err := e.jsonLine(map[string]any{"ask": it.Ask, "task": it.Task, "right": it.Right, "wrong": it.Wrong}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

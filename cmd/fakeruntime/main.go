@@ -23,7 +23,7 @@ type cli struct {
 	Kind      string        `enum:"ollama,llama-server" default:"ollama" help:"Whose wire format: ${enum}."`
 	Router    bool          `help:"llama-server in router mode."`
 	Addr      string        `default:"127.0.0.1:0" help:"Where to listen."`
-	Model     []string      `short:"m" sep:"none" default:"tiny" help:"A model: name[=size][,ctx=N][,caps=completion+tools][,params=8B][,quant=Q4_K_M][,tokens=N][,width=N]. Repeatable."`
+	Model     []string      `short:"m" sep:"none" default:"tiny" help:"A model: name[=size][,ctx=N][,caps=completion+tools][,params=8B][,quant=Q4_K_M][,tokens=N][,width=N][,coding=0.9]. Repeatable."`
 	Parallel  int           `default:"1" help:"Slots of each loaded model."`
 	MaxLoaded int           `help:"Most models loaded at once (default: 3, in router mode 1)."`
 	Context   int           `default:"4096" help:"Tokens per slot when a request asks for nothing else."`
@@ -35,6 +35,7 @@ type cli struct {
 	Decode    float64       `help:"Output tokens per second and slot (default: unpaced)."`
 	APIKey    string        `name:"api-key" help:"llama-server: the key requests must bring."`
 	Replay    string        `type:"existingdir" help:"Directory of recordings to answer equal requests with."`
+	Exam      string        `type:"existingfile" help:"Questions, as bellwether exam writes them, that models answer right as often as their strength says (coding=0.9)."`
 	Log       int           `default:"100" help:"Requests that the log behind /__control remembers."`
 }
 
@@ -68,6 +69,16 @@ func (c *cli) start() (*runtimetest.Fake, error) {
 			return nil, err
 		}
 		config.Models = append(config.Models, m)
+	}
+	if c.Exam != "" {
+		file, err := os.Open(c.Exam)
+		if err != nil {
+			return nil, err
+		}
+		defer file.Close()
+		if config.Exam, err = runtimetest.ReadExam(file); err != nil {
+			return nil, err
+		}
 	}
 	fake, err := runtimetest.NewFake(config)
 	if err != nil {

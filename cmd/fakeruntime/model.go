@@ -82,8 +82,23 @@ func set(m *runtimetest.FakeModel, key, value string) error {
 		m.Tokens, err = strconv.Atoi(value)
 	case "width":
 		m.EmbeddingWidth, err = strconv.Atoi(value)
+	case "coding", "math", "reasoning", "summarization", "translation", "extraction", "all":
+		return setStrength(m, strings.TrimSuffix(key, "all"), value)
 	default:
-		return fmt.Errorf("unknown; known are ctx, caps, params, quant, family, tokens, width")
+		return fmt.Errorf("unknown; known are ctx, caps, params, quant, family, tokens, width, and tasks of the exam: coding, math, reasoning, summarization, translation, extraction, all")
 	}
 	return err
+}
+
+// setStrength sets the share of an exam's items the model answers right.
+func setStrength(m *runtimetest.FakeModel, task, value string) error {
+	share, err := strconv.ParseFloat(value, 64)
+	if err != nil || share < 0 || share > 1 {
+		return fmt.Errorf("%q is no share from 0 to 1", value)
+	}
+	if m.Strength == nil {
+		m.Strength = map[string]float64{}
+	}
+	m.Strength[task] = share
+	return nil
 }

@@ -8,19 +8,19 @@ import (
 )
 
 func TestModelFlagReadsNameSizeAndProperties(t *testing.T) {
-	got, err := parseModel("qwen3:8b=5.2GB,ctx=32768,caps=completion+tools,params=8B,quant=Q4_K_M,tokens=200")
+	got, err := parseModel("qwen3:8b=5.2GB,ctx=32768,caps=completion+tools,params=8B,quant=Q4_K_M,tokens=200,coding=0.9,all=0.2")
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := runtimetest.FakeModel{Name: "qwen3:8b", Size: 5_200_000_000, Context: 32768, Parameters: 8_000_000_000,
-		Capabilities: []string{"completion", "tools"}, Quant: "Q4_K_M", Tokens: 200}
+		Capabilities: []string{"completion", "tools"}, Quant: "Q4_K_M", Tokens: 200, Strength: map[string]float64{"coding": 0.9, "": 0.2}}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
 	}
 }
 
 func TestModelFlagRefusesWhatItDoesNotKnow(t *testing.T) {
-	for _, spec := range []string{"", "=4GB", "m=big", "m,speed=3", "m,ctx=many"} {
+	for _, spec := range []string{"", "=4GB", "m=big", "m,coding=2", "m,math=well", "m,speed=3", "m,ctx=many"} {
 		if m, err := parseModel(spec); err == nil {
 			t.Errorf("%q: got %+v, want an error", spec, m)
 		}

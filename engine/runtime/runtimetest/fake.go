@@ -47,6 +47,9 @@ type FakeConfig struct {
 	Registry           []FakeModel
 	PullBytesPerSecond float64 // 0 = instant
 
+	// Exam holds questions that models with a Strength answer right or wrong.
+	Exam []ExamItem
+
 	// RecordingsDir makes the fake answer a request equal to a recorded one
 	// (method, path, equal JSON) with the recorded bytes. Others as usual.
 	RecordingsDir string
@@ -65,6 +68,7 @@ type Fake struct {
 	bell    bell
 	journal journal
 	replay  *Replay
+	exam    exam
 	serving serving
 
 	mu      sync.Mutex // guards what follows
@@ -109,7 +113,7 @@ func NewFake(c FakeConfig) (*Fake, error) {
 	c.KeepAlive = orForever(cmp.Or(c.KeepAlive, 5*time.Minute))
 	c.KeepRequests = cmp.Or(c.KeepRequests, 1000)
 	f := &Fake{config: c, models: map[string]*model{}, runners: map[string]*runner{},
-		counts: map[string]*counts{}, blobs: map[string]int64{}}
+		counts: map[string]*counts{}, blobs: map[string]int64{}, exam: newExam(c.Exam)}
 	f.journal.keep = max(0, c.KeepRequests)
 	f.serving.addr = c.Addr
 	for _, m := range c.Models {

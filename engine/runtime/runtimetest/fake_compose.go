@@ -47,7 +47,7 @@ func (s *speech) thinks() bool { return s.m.can("thinking") && s.a.think != thin
 
 // scripted finds a scripted answer.
 func (s *speech) scripted() *Answer {
-	if len(s.m.Script) == 0 && s.m.Reply == nil {
+	if len(s.m.Script) == 0 && s.m.Reply == nil && s.m.Strength == nil {
 		return nil
 	}
 	last := s.a.last()
@@ -62,6 +62,9 @@ func (s *speech) scripted() *Answer {
 		return c
 	}
 	s.f.mu.Unlock()
+	if a := s.f.exam.answer(s.m, last); a != nil {
+		return a
+	}
 	if s.m.Reply == nil {
 		return nil
 	}

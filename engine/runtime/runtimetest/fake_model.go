@@ -36,8 +36,11 @@ type FakeModel struct {
 	Tokens int                    // words of the default answer; 0 = 10, negative = it never stops by itself
 	Script []Answer               // first one whose Match fits is the answer
 	Reply  func(Question) *Answer // asked after Script; nil result = the default answer
-	Broken string                 // every load fails with this reason
-	Path   string                 // the model file; "" = /models/<name>.gguf (llama-server), a blob by its digest (Ollama)
+	// Strength is the share of the exam's items it answers right, by task; "" = at
+	// all others. Asked after Script and before Reply.
+	Strength map[string]float64
+	Broken   string // every load fails with this reason
+	Path     string // the model file; "" = /models/<name>.gguf (llama-server), a blob by its digest (Ollama)
 	// Modified is when the file was written; zero = a fixed day.
 	Modified time.Time
 }
