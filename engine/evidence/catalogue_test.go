@@ -101,6 +101,9 @@ func TestModelsAreFoundUnderTheNamesRuntimesReport(t *testing.T) {
 		{"llama-server", "gemma-3-12b-it-qat-q4_0.gguf", "", 11.8, "gemma3:12b"},
 		// other runtimes
 		{"lmstudio", "qwen/qwen3-8b", "", 0, "qwen3:8b"},
+		{"lmstudio", "google/gemma-3-12b", "", 0, "gemma3:12b"},
+		{"lmstudio", "ibm/granite-4-h-tiny", "", 0, "granite4:tiny-h"},
+		{"llama-server", "llama3.1-8b", "", 8.03, "llama3.1:8b"}, // an alias somebody chose
 		{"lmstudio", "text-embedding-nomic-embed-text-v1.5", "", 0, "nomic-embed-text:v1.5"},
 		{"mlx", "mlx-community/Qwen3-8B-4bit", "", 0, "qwen3:8b"},
 		{"vllm", "Qwen/Qwen2.5-7B-Instruct-AWQ", "", 0, "qwen2.5:7b"},
@@ -412,6 +415,19 @@ func BenchmarkFind(b *testing.B) {
 	for b.Loop() {
 		if c.Find(d) == nil {
 			b.Fatal("not found")
+		}
+	}
+}
+
+func BenchmarkParse(b *testing.B) {
+	text, err := os.ReadFile("../../assets/catalogue/models.yaml")
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := ParseCatalogue("models.yaml", text); err != nil {
+			b.Fatal(err)
 		}
 	}
 }
