@@ -313,6 +313,8 @@ func (p *catalogueParser) priors(e *Entry, n *yaml.Node) {
 			p.fail(value, "priors: %s: %q does not begin with a number from 0 to 1", key.Value, value.Value)
 		case provenance == "":
 			p.fail(value, "priors: %s: says not where %s comes from; write its source and date behind it", key.Value, number)
+		case strings.ContainsFunc(provenance, func(r rune) bool { return r == ';' || r < ' ' }):
+			p.fail(value, "priors: %s: a source is one line without semicolons", key.Value) // saved states write it so
 		default:
 			e.Priors[task] = fleet.Prior{Value: v, Provenance: provenance}
 		}

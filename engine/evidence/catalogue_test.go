@@ -288,6 +288,12 @@ func TestWhatIsNoYAMLNamesItsLine(t *testing.T) {
 		"models:\n  - name: [a, b]":     "catalogue.yaml:2: an entry needs a name",
 		"models:\n  - name: q4_k_m":     `catalogue.yaml:2: q4_k_m: "q4_k_m" is no model's name`,
 		"models:\n  - name: a\n  name:": "catalogue.yaml:",
+
+		"models:\n  - name: abc\n    priors: {math: 0.5 me; 2026}":      "catalogue.yaml:3: abc: priors: math: a source is one line",
+		"models:\n  - name: abc\n    priors: {math: \"0.5 me\\n2026\"}": "catalogue.yaml:3: abc: priors: math: a source is one line",
+		"models:\n  - name: abc\n    priors: {math: .nan me}":           `catalogue.yaml:3: abc: priors: math: ".nan me" does not begin`,
+		"models:\n  - &a {name: abc}\n  - *a":                           "catalogue.yaml:3: an entry has the form",
+		"models:\n  - name: abc\n    <<: {context: 1}":                  "catalogue.yaml:3: abc: << is no field",
 	} {
 		_, err := ParseCatalogue("catalogue.yaml", []byte(text))
 		if err == nil || !strings.HasPrefix(err.Error(), want) {
@@ -403,6 +409,29 @@ func FuzzPackingNeverChangesAName(f *testing.F) {
 		for _, packed := range []string{name + "-Q4_K_M.gguf", name + "-GGUF:Q8_0", "publisher/" + name + "-IQ2_XXS", name + "-4bit"} {
 			if got := spell(packed); got.form() != plain.form() {
 				t.Errorf("%q is %q, packed as %q it is %q", name, plain.form(), packed, got.form())
+			}
+		}
+	})
+}
+
+func FuzzACatalogueIsReadOrRefused(f *testing.F) {
+	f.Add([]byte("models:\n  - name: a:8b\n    also: [b, 'c*']\n    priors: {any: 0.5 me 2026}\n"))
+	f.Add([]byte("models: &m\n  - name: a\n    family: *m\n"))
+	f.Add([]byte("a: &a [*a]"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		c, err := ParseCatalogue("catalogue.yaml", text)
+		if (c == nil) != (err != nil) {
+			t.Fatalf("got %v and %v", c, err)
+		}
+		if err != nil {
+			if !strings.HasPrefix(err.Error(), "catalogue.yaml") {
+				t.Errorf("no place in %q", err)
+			}
+			return
+		}
+		for _, e := range c.Entries() {
+			if c.Find(seen("vllm", strings.ReplaceAll(e.Name, "*", "x"), "", 0)) == nil && !spell(e.Name).owned {
+				t.Errorf("%q is listed and not found", e.Name)
 			}
 		}
 	})
