@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -87,14 +88,15 @@ func TestAnchorsFollowTheirRules(t *testing.T) {
 // entrance is one gateway's side of a fleet: its own picture, its own dispatcher,
 // and the policy it shares with all others.
 type entrance struct {
-	snap   *fleet.Snapshot
+	snap   atomic.Pointer[fleet.Snapshot]
 	binder *binder
 	queue  *queue.Dispatcher
 	policy func() *route.Policy
 }
 
 func openEntrance(file *policyFile, snap *fleet.Snapshot) *entrance {
-	d := &entrance{snap: snap}
+	d := &entrance{}
+	d.snap.Store(snap)
 	contracts := func() map[string]route.Contract {
 		return map[string]route.Contract{"wiki": {Members: []string{"nomic"}}}
 	}
@@ -111,8 +113,8 @@ func openEntrance(file *policyFile, snap *fleet.Snapshot) *entrance {
 		}
 		return policy
 	}
-	d.queue = queue.New(queue.Config{Policy: d.policy, Fleet: func() *fleet.Snapshot { return d.snap }})
-	d.binder = &binder{file: file, fleet: func() *fleet.Snapshot { return d.snap }, contracts: contracts,
+	d.queue = queue.New(queue.Config{Policy: d.policy, Fleet: d.snap.Load})
+	d.binder = &binder{file: file, fleet: d.snap.Load, contracts: contracts,
 		changed: d.queue.FleetChanged, log: slog.New(slog.DiscardHandler)}
 	return d
 }
@@ -158,7 +160,7 @@ func TestAThousandRacesOfTwoFirstRequestsBindOneSpace(t *testing.T) {
 		anchor := file.Current().Anchors["wiki"].Identity
 		served := 0
 		for i, a := range answers {
-			own := entrances[i].snap.Nodes[0].Deployments[0].Digest
+			own := entrances[i].snap.Load().Nodes[0].Deployments[0].Digest
 			switch {
 			case a.Grant != nil && own != anchor:
 				t.Fatalf("round %d: %s served, and the anchor is %s", round, own, anchor)
@@ -224,5 +226,32 @@ func TestSavedContractWaitsForTheWholePicture(t *testing.T) {
 	b.FleetChanged()
 	if a := file.Current().Anchors["wiki"]; a.Identity != digestB {
 		t.Errorf("got %+v", file.Current())
+	}
+}
+
+// A request that comes before all machines have reported waits, and is served
+// by what its contract is then bound to.
+func TestRequestOfTheFirstSecondWaitsForItsAnchor(t *testing.T) {
+	file := policyAt(t, filepath.Join(t.TempDir(), "fleet-policy.json"))
+	snap := fleetOf("studio", digestA)
+	snap.Settled = false
+	d := openEntrance(file, snap)
+	ctx, stop := context.WithCancel(t.Context())
+	var loop sync.WaitGroup
+	defer loop.Wait()
+	defer stop()
+	loop.Go(func() { _ = d.queue.Run(ctx) })
+	d.binder.Saved()
+	ticket := d.first("r")
+	if s := d.queue.Status(); len(s.Held) != 1 {
+		t.Fatalf("not held: %+v", s)
+	}
+	next := fleetOf("bench", digestB, "studio", digestA)
+	next.Version = 2
+	d.snap.Store(next)
+	d.queue.FleetChanged() // it may be judged before it is bound
+	d.binder.FleetChanged()
+	if a := <-ticket.C(); a.Grant == nil || a.Grant.Deployment.Node != "bench" || file.Current().Anchors["wiki"].Identity != digestB {
+		t.Errorf("got %+v, %s", a, a.Decision.Explain())
 	}
 }
