@@ -33,6 +33,7 @@ const (
 	benchRounds  = 7
 	benchFor     = 1500 * time.Millisecond
 	bigPrompt    = 1 << 20
+	choices      = 20 // models an alias chooses among
 	slowStreams  = 200
 )
 
@@ -53,6 +54,7 @@ func benchLive(ctx context.Context, out io.Writer) error {
 		{"non-stream, 16 clients (requests/s)", func() error { return b.throughput(out, chatBody("bench", false, 16, "hi"), false) }},
 		{"unpaced streams of 64 tokens, 16 clients (streams/s)", func() error { return b.throughput(out, chatBody("bench", true, 64, "hi"), true) }},
 		{"1 MB prompt, one client (ms)", func() error { return b.latency(out) }},
+		{"a choice among 20 models against a concrete name, one client (ms)", func() error { return b.choice(out) }},
 		{"200 slow streams at once", func() error { return b.slow(out) }},
 		{"memory of bellwether", func() error { return b.memory(out) }},
 	} {
@@ -99,13 +101,19 @@ func startBench(ctx context.Context) (b *bench, err error) {
   - {name: bench, kind: ollama, url: "http://%s", parallel: 256}
   - {name: paced, kind: ollama, url: "http://%s", parallel: 256}
 routing: {max_slots: 256, kv_per_request_gb: 0.01}
+deployments: [{match: "*/bench/*", tags: [bench]}]
+aliases: {choice: {tags: [bench]}}
 `, addr(fake), addr(paced))
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		return b, err
 	}
 	fakeruntime := filepath.Join(b.dir, exe("fakeruntime"))
+	models := []string{fakeruntime, "--addr", addr(fake), "--parallel", "512", "--log", "0", "--context", "1048576", "-m", "bench=100MB,ctx=1048576,tokens=64"}
+	for i := 1; i < choices; i++ {
+		models = append(models, "-m", fmt.Sprintf("other%02d=%dGB,ctx=32768", i, i))
+	}
 	for _, argv := range [][]string{
-		{fakeruntime, "--addr", addr(fake), "--parallel", "512", "--log", "0", "--context", "1048576", "-m", "bench=100MB,ctx=1048576,tokens=64"},
+		models,
 		{fakeruntime, "--addr", addr(paced), "--parallel", "512", "--log", "0", "--decode", "20", "-m", "paced=100MB,tokens=64"},
 		{self, bareProxyTask, addr(bare), "http://" + addr(fake)},
 		{filepath.Join(b.dir, exe("bellwether")), "serve", "--config", config, "--data-dir", filepath.Join(b.dir, "data"), "--listen", addr(bell)},
@@ -267,6 +275,26 @@ func (b *bench) latency(out io.Writer) error {
 		m := median(times[w.name])
 		fmt.Fprintf(out, "  %-11s %8.2f   +%.2f ms over direct (medians of 25)\n", w.name, m, m-direct)
 	}
+	return nil
+}
+
+// choice compares a request by a concrete name with one that has to be ranked
+// among many models, in turn.
+func (b *bench) choice(out io.Writer) error {
+	w := b.ways[2]
+	prompt := strings.Repeat("Write a function that sorts a list of names, and say how long it takes. ", 8)
+	times := map[string][]float64{}
+	for range 400 {
+		for _, model := range []string{"bench", "choice"} {
+			took, err := b.ask(context.Background(), w, chatBody(model, false, 1, prompt), false)
+			if err != nil {
+				return fmt.Errorf("%s: %w", model, err)
+			}
+			times[model] = append(times[model], float64(took.Microseconds())/1000)
+		}
+	}
+	named, chosen := median(times["bench"]), median(times["choice"])
+	fmt.Fprintf(out, "  by name %.3f, by choice %.3f: +%.3f ms (medians of 400)\n", named, chosen, chosen-named)
 	return nil
 }
 
