@@ -112,7 +112,7 @@ func (e *Engine) addKnowledge(m *admin.ModelStatus, d *fleet.Deployment) {
 	}
 	book := e.evidence.Book()
 	if p := book.Probe(d); p != nil {
-		m.Probed = p.At
+		m.Probed, m.ContextRead = p.At, p.Context
 	}
 	grades := book.Grades(d)
 	for _, task := range append(slices.Clone(fleet.Tasks), "") {

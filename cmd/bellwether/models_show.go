@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -44,6 +45,11 @@ func (e *environ) showModel(m *admin.ModelStatus) error {
 	} else {
 		e.printf("In the catalogue as %s, licence %s\n", m.Known.Name, m.Known.Licence)
 	}
+	e.printf("Context: %s tokens", cmp.Or(strings.Trim(number(m.Context), "-"), "an unknown number of"))
+	if m.ContextRead > 0 {
+		e.printf(", %d of them seen to be read whole", m.ContextRead)
+	}
+	e.printf("\n")
 	w := tabwriter.NewWriter(e.out, 2, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "\nCAN\t\tAS KNOWN FROM")
 	for _, name := range slices.Sorted(maps.Keys(m.Capabilities)) {

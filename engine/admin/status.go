@@ -87,8 +87,10 @@ type ModelStatus struct {
 	// Quality is what the model is worth at tasks, as far as anyone said, in the
 	// order of fleet.Tasks, the one for any task last.
 	Quality []QualityStatus `json:"quality,omitempty"`
-	// Probed is when its capabilities were last asked for.
-	Probed time.Time `json:"probed,omitzero"`
+	// Probed is when its capabilities were last asked for, ContextRead how many
+	// tokens it was seen to read whole then.
+	Probed      time.Time `json:"probed,omitzero"`
+	ContextRead int       `json:"context_read,omitempty"`
 }
 
 // KnownModel is what the catalogue says of a model beside what deployments show.

@@ -32,7 +32,7 @@ type Probed struct {
 	// they were established.
 	Earlier map[fleet.Capability]time.Time `json:"earlier,omitempty"`
 
-	Context    int     `json:"context,omitempty"`    // tokens really served, 0 = not established
+	Context    int     `json:"context,omitempty"`    // tokens it read whole: it serves these at least; 0 = not established
 	Dimensions int     `json:"dimensions,omitempty"` // of its vectors, 0 = not established
 	Norm       float64 `json:"norm,omitempty"`       // length of its vectors, 0 = not established
 }
@@ -110,7 +110,8 @@ func (p *probedState) inherit(old *Probed) {
 	}
 }
 
-// Tell lays what a probe established over a deployment. p may be nil.
+// Tell lays what a probe established over a deployment. A context that was seen
+// to work is no limit: more was not tried, for its cost. p may be nil.
 func (p *Probed) Tell(d *fleet.Deployment) {
 	if p == nil {
 		return
@@ -125,9 +126,7 @@ func (p *Probed) Tell(d *fleet.Deployment) {
 		}
 		d.Capabilities = caps
 	}
-	if p.Context > 0 && (d.MaxContext == 0 || p.Context < d.MaxContext) {
-		d.MaxContext = p.Context
-	}
+	d.MaxContext = cmp.Or(d.MaxContext, p.Context)
 	d.EmbeddingWidth = cmp.Or(p.Dimensions, d.EmbeddingWidth)
 }
 

@@ -232,8 +232,12 @@ func TestAProbesWordIsStrongerThanTheRuntimes(t *testing.T) {
 	if d.Can(fleet.CapTools) != (fleet.Claim{Support: fleet.No, Source: fleet.SourceProbe}) || d.Can(fleet.CapVision).Source != fleet.SourceOperator {
 		t.Errorf("got %v", d.Capabilities)
 	}
-	if d.MaxContext != 8192 || d.EmbeddingWidth != 768 {
+	if d.MaxContext != 40960 || d.EmbeddingWidth != 768 {
 		t.Errorf("got context %d, width %d", d.MaxContext, d.EmbeddingWidth)
+	}
+	bare := deployment("m", "sha256:a")
+	if p.Tell(bare); bare.MaxContext != 8192 {
+		t.Errorf("where nothing was reported: got context %d", bare.MaxContext)
 	}
 	if !maps.Equal(published, reported) {
 		t.Error("a published map was changed")
