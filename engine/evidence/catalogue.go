@@ -41,7 +41,7 @@ type Entry struct {
 type Catalogue struct {
 	entries  []*Entry            // as read; of equal spellings the earlier one counts
 	exact    map[string][]*Entry // by form of each spelling without a *
-	bases    map[string][]*Entry // by base, those whose tag is a size
+	bases    map[string][]*Entry // by base of a spelling whose tag is a size
 	patterns []pattern           // the most specific first
 	families map[string]bool
 	akin     map[string][]*Entry // by family
@@ -131,7 +131,7 @@ func newCatalogue(entries []*Entry) *Catalogue {
 			case !slices.Contains(c.exact[form], e):
 				c.exact[form] = append(c.exact[form], e)
 			}
-			if name == e.Name && isSize(s.tag) {
+			if isSize(s.tag) {
 				c.bases[s.base] = append(c.bases[s.base], e)
 			}
 		}
@@ -149,11 +149,13 @@ func (e *Entry) spellings() []string { return append([]string{e.Name}, e.Also...
 // literal counts the letters of a pattern that must be there.
 func literal(form string) int { return len(form) - strings.Count(form, "*") }
 
-// isSize reports whether a tag says a size and nothing else: 8b, 0.6b, 335m.
+// isSize reports whether a tag says a size and nothing else: 8b, 0.6b, 335m,
+// e4b, 8x7b.
 func isSize(tag string) bool {
-	number, _ := strings.CutSuffix(strings.TrimPrefix(tag, "e"), "b")
-	number, _ = strings.CutSuffix(number, "m")
-	return number != "" && number != tag && strings.Trim(number, "0123456789.") == ""
+	number, billions := strings.CutSuffix(tag, "b")
+	number, millions := strings.CutSuffix(number, "m")
+	number = strings.TrimPrefix(number, "e")
+	return billions != millions && number != "" && strings.Trim(number, "0123456789.x") == ""
 }
 
 // Find returns the entry that describes a deployment's model, nil if there is

@@ -71,6 +71,11 @@ func TestModelsAreFoundUnderTheNamesRuntimesReport(t *testing.T) {
 		{"ollama", "qwen3", "qwen3", 14.77, "qwen3:14b"},
 		{"ollama", "llama3.2:latest", "llama", 3.21, "llama3.2:3b"},
 		{"ollama", "gpt-oss:latest", "gptoss", 20.9, "gpt-oss:20b"},
+		{"ollama", "mixtral:latest", "llama", 46.7, "mixtral:8x7b"},
+		{"ollama", "llama4:latest", "llama4", 108.6, "llama4:scout"},
+		{"ollama", "gemma3n:latest", "gemma3n", 6.9, "gemma3n:e4b"},
+		{"ollama", "qwen3-next:latest", "qwen3next", 79.7, "qwen3-next:80b-thinking"},
+		{"ollama", "command-r:latest", "command-r", 32.3, "command-r:35b"},
 		{"ollama", "nomic-embed-text:latest", "nomic-bert", 0.137, "nomic-embed-text:v1.5"},
 		{"ollama", "mxbai-embed-large:latest", "bert", 0.334, "mxbai-embed-large:335m"},
 		// Hugging Face, through either runtime
