@@ -101,16 +101,18 @@ func startBench(ctx context.Context) (b *bench, err error) {
   - {name: bench, kind: ollama, url: "http://%s", parallel: 256}
   - {name: paced, kind: ollama, url: "http://%s", parallel: 256}
 routing: {max_slots: 256, kv_per_request_gb: 0.01}
-deployments: [{match: "*/bench/*", tags: [bench]}]
-aliases: {choice: {tags: [bench]}}
+deployments:
+  - {match: "other*", tags: [choice]}
+  - {match: "other01*", quality: {coding: 0.95, reasoning: 0.95, chat: 0.95}}
+aliases: {choice: {tags: [choice]}}
 `, addr(fake), addr(paced))
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		return b, err
 	}
 	fakeruntime := filepath.Join(b.dir, exe("fakeruntime"))
 	models := []string{fakeruntime, "--addr", addr(fake), "--parallel", "512", "--log", "0", "--context", "1048576", "-m", "bench=100MB,ctx=1048576,tokens=64"}
-	for i := 1; i < choices; i++ {
-		models = append(models, "-m", fmt.Sprintf("other%02d=%dGB,ctx=32768", i, i))
+	for i := 1; i <= choices; i++ {
+		models = append(models, "-m", fmt.Sprintf("other%02d=%dMB,ctx=32768,tokens=16", i, 100*i))
 	}
 	for _, argv := range [][]string{
 		models,
@@ -285,7 +287,7 @@ func (b *bench) choice(out io.Writer) error {
 	prompt := strings.Repeat("Write a function that sorts a list of names, and say how long it takes. ", 8)
 	times := map[string][]float64{}
 	for range 400 {
-		for _, model := range []string{"bench", "choice"} {
+		for _, model := range []string{"other01", "choice"} {
 			took, err := b.ask(context.Background(), w, chatBody(model, false, 1, prompt), false)
 			if err != nil {
 				return fmt.Errorf("%s: %w", model, err)
@@ -293,7 +295,7 @@ func (b *bench) choice(out io.Writer) error {
 			times[model] = append(times[model], float64(took.Microseconds())/1000)
 		}
 	}
-	named, chosen := median(times["bench"]), median(times["choice"])
+	named, chosen := median(times["other01"]), median(times["choice"])
 	fmt.Fprintf(out, "  by name %.3f, by choice %.3f: +%.3f ms (medians of 400)\n", named, chosen, chosen-named)
 	return nil
 }
