@@ -163,18 +163,19 @@ func (l *loop) write(ctx context.Context) error {
 // backlog is the encoded records that the file has not taken yet, oldest first.
 type backlog struct {
 	rows   []row
-	weight int // bytes of their bodies
+	room   []row // what rows began with, to be used again once all are gone
+	weight int   // bytes of their bodies
 }
 
 // accept encodes a record into the backlog. When the file refuses for long,
 // the oldest give way to the newest.
 func (s *Store) accept(r *route.Record) {
-	line, err := s.encoder.row(r)
-	if err != nil {
-		s.drop(1, "a record could not be encoded: "+err.Error())
-		return
-	}
+	line := s.encoder.row(r)
 	b := &s.backlog
+	if b.rows == nil {
+		b.room = make([]row, 0, batchSize)
+		b.rows = b.room
+	}
 	b.rows = append(b.rows, line)
 	b.weight += len(line.body)
 	gone := 0
@@ -194,7 +195,8 @@ func (b *backlog) remove(n int) {
 	clear(b.rows[:n]) // lets their bodies go at once
 	b.rows = b.rows[n:]
 	if len(b.rows) == 0 {
-		b.rows = nil
+		clear(b.room[:cap(b.room)]) // and what it held before it was outgrown
+		b.rows = b.room
 	}
 }
 

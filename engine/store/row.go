@@ -1,8 +1,6 @@
 package store
 
 import (
-	"encoding/json"
-
 	"bellwether/engine/fleet"
 	"bellwether/engine/route"
 )
@@ -17,21 +15,16 @@ type row struct {
 // encoder makes the rows of records, in memory that serves one batch after the
 // other. Not for concurrent use.
 type encoder struct {
-	json *json.Encoder
+	line []byte // the last one made
 	out  lines
 }
 
-func newEncoder() *encoder {
-	e := new(encoder)
-	e.json = json.NewEncoder(&e.out)
-	e.json.SetEscapeHTML(false)
-	return e
-}
-
 // row makes the row of a record.
-func (e *encoder) row(r *route.Record) (row, error) {
-	if err := e.json.Encode(r); err != nil {
-		return row{}, err
+func (e *encoder) row(r *route.Record) row {
+	e.line = append(r.AppendJSON(e.line[:0]), '\n')
+	e.out.keep(e.line)
+	if cap(e.line) > linesPiece { // one huge record should not stay for good
+		e.line = nil
 	}
 	line := row{
 		at: r.At.UnixNano(), id: r.RequestID, app: r.App, model: fleet.CanonicalModel(r.RequestedModel),
@@ -40,15 +33,15 @@ func (e *encoder) row(r *route.Record) (row, error) {
 	if id, ok := fleet.ParseDeploymentID(r.Chosen); ok {
 		line.served, line.nodeID = fleet.CanonicalModel(id.Model), id.Node
 	}
-	return line, nil
+	return line
 }
 
-// lines keeps what is written to it, many short lines to a piece of memory.
+// lines keeps copies of lines, many short ones to a piece of memory.
 type lines struct {
 	pieces [][]byte // to be used again after reset
 	used   int      // of pieces
 	free   []byte   // rest of the last one
-	last   []byte   // what was written last
+	last   []byte   // what was kept last
 }
 
 const (
@@ -56,14 +49,13 @@ const (
 	linesKept  = 32 // pieces: 2 MB, about a batch
 )
 
-// Write copies p; a json.Encoder calls it once a value.
-func (l *lines) Write(p []byte) (int, error) {
+// keep copies p.
+func (l *lines) keep(p []byte) {
 	if len(l.free) < len(p) {
 		l.free = l.next(len(p))
 	}
 	n := copy(l.free, p)
 	l.last, l.free = l.free[:n:n], l.free[n:]
-	return n, nil
 }
 
 // next returns a piece of n bytes at least.

@@ -120,7 +120,7 @@ func Open(path string, o Options) (*Store, error) {
 		flush: make(chan chan error),
 		nudge: make(chan struct{}, 1),
 
-		encoder: newEncoder(),
+		encoder: new(encoder),
 	}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
