@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"bellwether/engine/admin"
+	"bellwether/engine/evidence"
 	"bellwether/engine/fleet"
 	"bellwether/engine/store"
 )
@@ -21,7 +22,7 @@ func TestDoctorSaysWhatHelpsAStoreThatCannotWrite(t *testing.T) {
 
 // What a runtime had loaded before it went down is not shown as if it served.
 func TestModelsOfARuntimeThatIsDownSaySo(t *testing.T) {
-	e := &Engine{}
+	e := &Engine{evidence: evidence.NewLedger()}
 	id := fleet.DeploymentID{Node: "n", Runtime: "ollama", Model: "m"}
 	n := fleet.Node{Heartbeat: fleet.Heartbeat{
 		Runtimes:    []fleet.RuntimeState{{Name: "ollama", Reason: "connection refused"}},
