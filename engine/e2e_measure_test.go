@@ -102,23 +102,23 @@ func TestEvalMeasuresAndSavesWhatModelsCan(t *testing.T) {
 	if plan == nil || len(plan.Models) != 2 || plan.Requests < 2*6*30 || plan.Loads != 2 || len(served(r.fakes["ollama"])) != 0 {
 		t.Fatalf("the plan is %+v, and the runtime was asked %d times", plan, len(served(r.fakes["ollama"])))
 	}
-	w := admin.EvalWish{Tasks: []string{"coding", "math"}, Items: 20, Save: true}
+	w := admin.EvalWish{Tasks: []string{"coding", "math"}, Items: 12, Save: true}
 	last, answered := r.evaluate(t, w)
 	got := map[string]int{}
 	for _, res := range last.Done {
 		got[res.Deployment.Model+" "+res.Task] = res.Right
-		if res.Of != 20 || !res.Saved || res.Unanswered != 0 || res.Seconds <= 0 {
+		if res.Of != 12 || !res.Saved || res.Unanswered != 0 || res.Seconds <= 0 {
 			t.Errorf("%+v", res)
 		}
 	}
-	if answered != 80 || len(last.Done) != 4 || last.Stopped != "" || got["coder:7b coding"] <= got["small:1b coding"]+8 || got["coder:7b math"] <= got["small:1b math"] {
+	if answered != 48 || len(last.Done) != 4 || last.Stopped != "" || got["coder:7b coding"] <= got["small:1b coding"]+4 || got["coder:7b math"] <= got["small:1b math"] {
 		t.Errorf("%d answered, %v", answered, got)
 	}
 	book := r.evidence.Book()
 	for key, right := range got {
 		model, task, _ := strings.Cut(key, " ")
 		d := r.deployment(fleet.DeploymentID{Node: r.nodeID, Runtime: "ollama", Model: model})
-		if q := book.Quality(d, task); q.N != 20 || int(q.V*20+0.5) != right || book.Grades(d)[task].Suite != measure.SuiteName(task) {
+		if q := book.Quality(d, task); q.N != 12 || int(q.V*12+0.5) != right || book.Grades(d)[task].Suite != measure.SuiteName(task) {
 			t.Errorf("%s: the book says %+v of %d right", key, q, right)
 		}
 		if book.Output(d, task).Known() || book.Seconds(d).Known() {
@@ -129,7 +129,7 @@ func TestEvalMeasuresAndSavesWhatModelsCan(t *testing.T) {
 		t.Fatal(err)
 	}
 	records, err := r.store.Decisions(t.Context(), store.Filter{App: measure.AppEval, Limit: 1000})
-	if err != nil || len(records) != 80 {
+	if err != nil || len(records) != 48 {
 		t.Errorf("%d records of the eval, %v", len(records), err)
 	}
 	for _, rec := range records[:min(5, len(records))] {

@@ -145,8 +145,7 @@ const probeTime = 3 * time.Minute
 
 // ask puts one question. A nil reply comes with what that means:
 //
-//  1. the runtime refuses the request as such and says that the model or it
-//     cannot do that: no;
+//  1. the runtime refuses and says that it or the model cannot do that: no;
 //  2. it ran out of its time: unknown, the deployment is held as after any such
 //     call, and nothing more is asked of it;
 //  3. the machine is not ours at present, or we are told to stop: likewise;
@@ -160,7 +159,7 @@ func (p *Probe) ask(ctx context.Context, r *dialect.Request) (*Answer, outcome) 
 	errors.As(err, &problem)
 	f := a.Failure
 	switch {
-	case f != nil && f.Caller && f.Status >= 400 && f.Status < 500 && saysUnsupported.MatchString(f.Message), f != nil && f.Caller && f.Code == "unsupported": // 1
+	case f != nil && refuses(f): // 1
 		return nil, no("the runtime refuses it: %s", f.Message)
 	case f != nil && f.Class == fleet.FailTimeout, problem != nil && problem.Code == "timeout": // 2
 		p.stopped = "an earlier question ran out of its time, and may still be running"
@@ -176,9 +175,27 @@ func (p *Probe) ask(ctx context.Context, r *dialect.Request) (*Answer, outcome) 
 	}
 }
 
-// saysUnsupported are the words of runtimes for "this model cannot". There is
-// no other sign of it: the status is 400 as for any other mistake.
-var saysUnsupported = regexp.MustCompile(`(?i)(does not|doesn't|do not|not|no)\s+support|unsupported|not\s+(?:available|implemented|enabled|allowed)|requires?\s+--\w+|--jinja|--mmproj|without\s+mmproj|cannot\s+(?:be used|handle|process)|missing data required for image|failed to (?:load|process) (?:image|mmproj)|multimodal`)
+// refuses reports whether a runtime says that it or the model cannot do what
+// was asked. There is no other sign of it than words: the status is 400 as for
+// any other mistake, and llama-server gives 500 for images it has no eyes for,
+// which is believed only where the words name the thing.
+func refuses(f *fleet.Failure) bool {
+	switch {
+	case f.Class != fleet.FailStatus:
+		return false
+	case f.Caller && f.Code == "unsupported":
+		return true
+	case f.Caller && f.Status >= 400 && f.Status < 500:
+		return saysUnsupported.MatchString(f.Message)
+	default:
+		return namesUnsupported.MatchString(f.Message)
+	}
+}
+
+var (
+	saysUnsupported  = regexp.MustCompile(`(?i)(does not|doesn't|do not|not|no)\s+support|unsupported|not\s+(?:available|implemented|enabled|allowed)|requires?\s+--\w+|--jinja|--mmproj|without\s+mmproj|cannot\s+(?:be used|handle|process)|multimodal`)
+	namesUnsupported = regexp.MustCompile(`(?i)(image|vision|audio|multimodal|tool|thinking|schema|grammar)\w*( input)?( is| are)? (not supported|unsupported)|does not support (image|vision|audio|multimodal|tool|thinking)`)
+)
 
 // embedding asks for two vectors: their width and length.
 func (p *Probe) embedding(ctx context.Context) {

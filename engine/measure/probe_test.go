@@ -150,9 +150,15 @@ func TestProbeTellsNoFromUnknown(t *testing.T) {
 		"a model that names no colour":    {fleet.CapVision, unless(func(s string, _ *dialect.Request) bool { return strings.Contains(s, "Which colour fills") }, text), fleet.Unknown},
 		"a model that lists all colours":  {fleet.CapVision, unless(func(s string, _ *dialect.Request) bool { return strings.Contains(s, "Which colour fills") }, func() (*Answer, error) { return says("red, blue, green or yellow"), nil }), fleet.Unknown},
 		"a runtime that takes no images":  {fleet.CapVision, unless(func(s string, _ *dialect.Request) bool { return strings.Contains(s, "Which colour fills") }, refusal("image input is not supported - hint: if this is unexpected, you may need to provide the mmproj")), fleet.No},
-		"no reasoning, twice":             {fleet.CapThinking, unless(func(_ string, r *dialect.Request) bool { return r.Think.On }, text), fleet.Unknown},
-		"a model that refuses to think":   {fleet.CapThinking, unless(func(_ string, r *dialect.Request) bool { return r.Think.On }, refusal(`"m" does not support thinking`)), fleet.No},
-		"reasoning within the answer":     {fleet.CapThinking, unless(func(_ string, r *dialect.Request) bool { return r.Think.On }, func() (*Answer, error) { return says("<think>six</think>6"), nil }), fleet.No},
+		"a runtime that fails over images": {fleet.CapVision, unless(func(s string, _ *dialect.Request) bool { return strings.Contains(s, "Which colour fills") }, func() (*Answer, error) {
+			return fails(fleet.Failure{Class: fleet.FailStatus, Status: 500, Message: "image input is not supported - hint: if this is unexpected, you may need to provide the mmproj"})
+		}), fleet.No},
+		"a runtime that crashes over images": {fleet.CapVision, unless(func(s string, _ *dialect.Request) bool { return strings.Contains(s, "Which colour fills") }, func() (*Answer, error) {
+			return fails(fleet.Failure{Class: fleet.FailStatus, Status: 500, Message: "operation not supported"})
+		}), fleet.Unknown},
+		"no reasoning, twice":           {fleet.CapThinking, unless(func(_ string, r *dialect.Request) bool { return r.Think.On }, text), fleet.Unknown},
+		"a model that refuses to think": {fleet.CapThinking, unless(func(_ string, r *dialect.Request) bool { return r.Think.On }, refusal(`"m" does not support thinking`)), fleet.No},
+		"reasoning within the answer":   {fleet.CapThinking, unless(func(_ string, r *dialect.Request) bool { return r.Think.On }, func() (*Answer, error) { return says("<think>six</think>6"), nil }), fleet.No},
 	} {
 		t.Run(name, func(t *testing.T) {
 			found, got, _ := probed(t.Context(), t, target("m"), c.answer)
