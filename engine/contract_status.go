@@ -109,3 +109,11 @@ func sentence(s string) string {
 	}
 	return strings.ToUpper(s[:1]) + strings.TrimRight(s[1:], ".") + "."
 }
+
+// probedWidth is what a probe found of a deployment's vectors, 0 = nothing.
+func (e *Engine) probedWidth(d *fleet.Deployment) int {
+	if p := e.evidence.Book().Probe(d); p != nil {
+		return p.Dimensions
+	}
+	return 0
+}

@@ -9,12 +9,17 @@ import (
 	"math"
 	"math/rand/v2"
 	"net/http"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"bellwether/engine/admin"
+	"bellwether/engine/evidence"
 	"bellwether/engine/fleet"
+	"bellwether/engine/route"
 	"bellwether/engine/runtime/runtimetest"
 )
 
@@ -112,11 +117,21 @@ func sameVectors(a, b [][]float32) bool {
 	return slices.EqualFunc(a, b, func(x, y []float32) bool { return slices.Equal(x, y) })
 }
 
+// inMemory waits until the router has heard that all models are loaded: only
+// then are there places for parts.
+func (r *rig) inMemory(t *testing.T) *rig {
+	t.Helper()
+	r.await(t, "all models to be loaded", func() bool {
+		return !slices.ContainsFunc(r.registry.Snapshot().Nodes[0].Deployments, func(d fleet.Deployment) bool { return d.Residency != fleet.Loaded })
+	})
+	return r
+}
+
 // A large batch is spread over all replicas. However late each of them answers,
 // the vectors come back in the order of the texts, in the encoding asked for,
 // and the record tells of one request.
 func TestLargeBatchIsSplitOverReplicasInOrder(t *testing.T) {
-	r := replicas.of(t)
+	r := replicas.of(t).inMemory(t)
 	inputs := texts(300)
 	want := r.straight(t, "left", inputs)
 	random := rand.New(rand.NewPCG(7, 7))
@@ -124,6 +139,7 @@ func TestLargeBatchIsSplitOverReplicasInOrder(t *testing.T) {
 		{"/v1/embeddings", ""}, {"/v1/embeddings", `,"encoding_format":"base64"`}, {"/api/embed", ""}, {"/api/embed", `,"keep_alive":"10m"`},
 	} {
 		r.fresh(t)
+		r.inMemory(t)
 		for _, f := range r.fakes {
 			for skip := range 6 {
 				f.Inject(runtimetest.Fault{Skip: skip, Times: 1, Delay: time.Duration(random.IntN(40)) * time.Millisecond})
@@ -170,7 +186,7 @@ func TestLargeBatchIsSplitOverReplicasInOrder(t *testing.T) {
 }
 
 func TestSmallBatchStaysWhole(t *testing.T) {
-	r := replicas.of(t)
+	r := replicas.of(t).inMemory(t)
 	a := r.post(t, "/v1/embeddings", embedBodyOf("wiki", texts(64), ""))
 	if n := len(packedOf(t, a.ok(t))); n != 64 || r.decision(t, a.Header).Parts != nil {
 		t.Errorf("%d vectors, %+v", n, r.decision(t, a.Header).Parts)
@@ -179,7 +195,7 @@ func TestSmallBatchStaysWhole(t *testing.T) {
 
 // A part that fails is tried at another replica, like any request.
 func TestPartThatFailsIsTriedAtAReplica(t *testing.T) {
-	r := replicas.of(t)
+	r := replicas.of(t).inMemory(t)
 	inputs := texts(200)
 	want := r.straight(t, "left", inputs)
 	r.fakes["tower"].Inject(runtimetest.Fault{Status: 500, Times: 2})
@@ -198,6 +214,7 @@ func TestPartThatFailsIsTriedAtAReplica(t *testing.T) {
 func TestPartThatFailsForGoodFailsTheWhole(t *testing.T) {
 	r := newRig(t, replicaSpec)
 	r.load(t, replicaSpec)
+	r.inMemory(t)
 	r.fakes["left"].Inject(runtimetest.Fault{Break: runtimetest.BreakHang})
 	r.fakes["right"].Inject(runtimetest.Fault{Break: runtimetest.BreakHang})
 	r.fakes["tower"].Inject(runtimetest.Fault{Status: 400, Body: `{"error":{"code":400,"message":"no such input","type":"invalid_request_error"}}`})
@@ -222,6 +239,7 @@ func TestPartThatFailsForGoodFailsTheWhole(t *testing.T) {
 func TestClientThatLeavesEndsAllParts(t *testing.T) {
 	r := newRig(t, replicaSpec)
 	r.load(t, replicaSpec)
+	r.inMemory(t)
 	for _, name := range []string{"left", "right", "tower"} {
 		r.fakes[name].Inject(runtimetest.Fault{Break: runtimetest.BreakHang})
 	}
@@ -308,7 +326,7 @@ func TestVectorsThatBreakTheContractAreRefused(t *testing.T) {
 }
 
 func TestContractsAreListedAsEmbeddingModels(t *testing.T) {
-	r := replicas.of(t)
+	r := replicas.of(t).inMemory(t)
 	seen := map[string]bool{}
 	list := r.get(t, "/v1/models").ok(t)
 	for i := range list.len("data") {
@@ -334,7 +352,7 @@ func TestContractsAreListedAsEmbeddingModels(t *testing.T) {
 }
 
 func TestContractIsForEmbeddingsOfItsLengthOnly(t *testing.T) {
-	r := replicas.of(t)
+	r := replicas.of(t).inMemory(t)
 	a := r.post(t, "/v1/chat/completions", `{"model":"wiki","messages":[{"role":"user","content":"go"}]}`)
 	if a.Status != 400 || !strings.Contains(string(a.Body), "does not support chat") {
 		t.Errorf("chat: %d %s", a.Status, a.Body)
@@ -435,5 +453,76 @@ func TestUnknownWeightsAreNoReplica(t *testing.T) {
 	}
 	if a := r.post(t, "/v1/embeddings", `{"model":"nomic","input":"a"}`); a.Status != 200 {
 		t.Errorf("by its own name: %d %s", a.Status, a.Body)
+	}
+}
+
+// Settings count at once: a contract that is added while the engine runs, and
+// the identity that its owner sets after re-indexing.
+func TestContractsFollowTheSettingsWhileTheEngineRuns(t *testing.T) {
+	dir := t.TempDir()
+	r := oneEmbedder(t, dir, oldWeights, "")
+	defer func() { _ = r.end() }()
+	file := filepath.Join(dir, "config.yaml")
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	change := func(old, now string) {
+		t.Helper()
+		text = []byte(strings.Replace(string(text), old, now, 1))
+		if err := os.WriteFile(file, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := r.Reload(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	status := func(model string) int {
+		t.Helper()
+		return r.post(t, "/v1/embeddings", `{"model":"`+model+`","input":"a"}`).Status
+	}
+	if got := status("wiki"); got != 200 {
+		t.Fatalf("got %d", got)
+	}
+	change("  wiki:", "  notes: {members: [nomic]}\n  wiki:")
+	if a := r.fleetPolicy.Current().Anchors["notes"]; a.Identity != oldWeights || a.Source != route.AnchorBound {
+		t.Errorf("bound when it is saved: %+v", r.fleetPolicy.Current())
+	}
+	if got := status("notes"); got != 200 {
+		t.Errorf("added: %d", got)
+	}
+	change("  wiki: {members: [nomic]}", "  wiki: {members: [nomic], identity: "+newWeights[:12]+"}")
+	if got := status("wiki"); got != 503 {
+		t.Errorf("of other weights now: %d", got)
+	}
+	found := r.contractFindings()
+	if !slices.ContainsFunc(found, func(f admin.Finding) bool {
+		return f.Severity == "warning" && strings.Contains(f.Text, "wiki is bound to d5c1b2a39f00, which no machine has")
+	}) {
+		t.Errorf("doctor: %+v", found)
+	}
+	change("identity: "+newWeights[:12], "identity: "+oldWeights[:12])
+	if got := status("wiki"); got != 200 {
+		t.Errorf("back again: %d", got)
+	}
+	before := r.fleetPolicy.Current().Revision
+	change("  notes: {members: [nomic]}\n", "")
+	if got := status("notes"); got == 200 {
+		t.Errorf("taken out: %d", got)
+	}
+	change("  wiki:", "  notes: {members: [nomic]}\n  wiki:")
+	if doc := r.fleetPolicy.Current(); doc.Revision != before || doc.Anchors["notes"].Identity != oldWeights {
+		t.Errorf("what it was bound to is forgotten: %+v", doc)
+	}
+}
+
+func TestProbedWidthIsWhatAnswersAreCheckedBy(t *testing.T) {
+	r := oneEmbedder(t, t.TempDir(), oldWeights, "")
+	defer func() { _ = r.end() }()
+	d := r.registry.Snapshot().Nodes[0].Deployments[0]
+	r.evidence.SetProbe(&d, evidence.Probed{At: time.Now(), Suite: "test/1", Dimensions: 31, Norm: 1})
+	a := r.post(t, "/v1/embeddings", `{"model":"wiki","input":"a"}`)
+	if a.Status != 502 || !strings.Contains(string(a.Body), "has 32 dimensions, a probe found that this model makes 31") {
+		t.Errorf("got %d %s", a.Status, a.Body)
 	}
 }

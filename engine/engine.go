@@ -296,7 +296,7 @@ func (e *Engine) gatewayConfig() gateway.Config {
 			m.Book = e.evidence.Book()
 			return route.Read(r, m)
 		},
-		Record: e.store.Record, Learn: e.learn, ToolKey: e.secret, Bind: e.binder.Want,
+		Record: e.store.Record, Learn: e.learn, ToolKey: e.secret, Bind: e.binder.Want, ProbedWidth: e.probedWidth,
 		Keys:  func() []gateway.Key { return e.conf().gatewayKeys() },
 		Rules: c.GatewayRules(),
 		Admin: admin.New(admin.Config{

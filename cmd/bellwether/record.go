@@ -37,11 +37,29 @@ func (e *environ) printRecord(r *route.Record, called names) {
 	e.printList("Why", r.Reasons)
 	e.printList("Changed on the way", r.Edits)
 	e.printList("Notes", r.Notes)
+	e.printParts(r.Parts, called)
 	for _, f := range r.Failover {
 		e.printf("\n  Failed on %s after %s: %s\n", called.of(f.Deployment), millis(f.AfterMs), f.Failure.Message)
 	}
 	if r.FailoverNote != "" {
 		e.printf("  %s\n", r.FailoverNote)
+	}
+}
+
+// printParts tells where the parts of a batch of embeddings were served.
+func (e *environ) printParts(parts []route.RecordPart, called names) {
+	for i, p := range parts {
+		where := dash(p.Deployment)
+		if id, ok := fleet.ParseDeploymentID(p.Deployment); ok {
+			where = called.of(id)
+		}
+		e.printf("\n  part %d, inputs %d to %d: %s on %s, queue %s, took %s", i+1, p.First, p.Last, p.Outcome, where, millis(p.QueueMs), millis(p.TookMs))
+		if p.Retries > 0 {
+			e.printf(", %d retries", p.Retries)
+		}
+	}
+	if len(parts) > 0 {
+		e.printf("\n")
 	}
 }
 

@@ -98,6 +98,9 @@ type Config struct {
 	// Bind gives an embedding contract that is asked for its anchor, if some
 	// member's identity is known; it may wait for the disk. May be nil.
 	Bind func(contract string)
+	// ProbedWidth returns the dimensions that a probe found a deployment's vectors
+	// to have, 0 = none did. Answers are checked by it. May be nil.
+	ProbedWidth func(*fleet.Deployment) int
 	// AskPull is called when a pull waits for the owner's approval; may be nil.
 	AskPull func(model, app string)
 

@@ -181,7 +181,7 @@ func oneSpace(parts []*exchange) *fleet.Failure {
 	first := parts[0].served
 	for _, p := range parts[1:] {
 		identity, known := p.served.KnownIdentity()
-		if p.served.ID == first.ID && route.SpaceOf(p.served) == route.SpaceOf(first) || known && first.HasIdentity(identity) {
+		if p.grant.Deployment == parts[0].grant.Deployment && route.SpaceOf(p.served) == route.SpaceOf(first) || known && first.HasIdentity(identity) {
 			continue
 		}
 		return &fleet.Failure{Class: fleet.FailInvalid, Code: codeVectors,

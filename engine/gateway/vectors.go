@@ -36,6 +36,9 @@ func (x *exchange) promised() promise {
 	if asked := x.req.Embed.Dimensions; asked > 0 {
 		p.dimensions, p.why = asked, "%d were asked for"
 	}
+	if _, known := x.served.KnownIdentity(); known && p.dimensions == 0 && x.g.ProbedWidth != nil {
+		p.dimensions, p.why = x.g.ProbedWidth(x.served), "a probe found that this model makes %d"
+	}
 	if p.dimensions == 0 {
 		p.dimensions, p.why = x.g.widths.of(x.served), "the same model made %d before"
 	}

@@ -2,6 +2,7 @@ package route
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -120,6 +121,37 @@ func (j *judge) chooseReplica() {
 	}
 }
 
+// mixedSpaces refuses embeddings by an alias whose members' vectors would not
+// fit each other: which of them answers may change with every request.
+func (j *judge) mixedSpaces() bool {
+	if j.alias == nil || j.q.Needs.Role != RoleEmbedding {
+		return false
+	}
+	var models []string
+	var first *cand
+	mixed := false
+	for _, c := range j.cands {
+		if c.dep.Can(fleet.CapEmbedding).Support == fleet.No {
+			continue
+		}
+		if first == nil {
+			first = c
+		}
+		if SpaceOf(c.dep) != SpaceOf(first.dep) {
+			mixed = true
+		}
+		if !slices.ContainsFunc(models, func(m string) bool { return fleet.SameModel(m, c.dep.ID.Model) }) {
+			models = append(models, c.dep.ID.Model)
+		}
+	}
+	if !mixed || len(models) < 2 {
+		return false
+	}
+	j.d.Verdict, j.d.Status, j.d.RefuseCode = Refuse, 400, RefuseCapability
+	j.reason("alias_spaces", j.d.Alias, strings.Join(models, ", "))
+	return true
+}
+
 func (j *judge) notForContract() bool {
 	d, n, c := j.d, &j.q.Needs, j.contract
 	switch {
@@ -219,6 +251,8 @@ func contractReason(r Reason, t func(int) string) (words string, ok bool) {
 		words = "none of the members of " + t(0) + " is installed: " + t(1)
 	case "contract_dimensions":
 		words = fmt.Sprintf("the vectors of %s have %s dimensions, %s were asked for", t(0), t(1), t(2))
+	case "alias_spaces":
+		words = t(0) + " stands for several embedding models (" + t(1) + "), whose vectors do not fit each other"
 	case "one_space":
 		words = "fallback models are left out: the vectors of another model would not fit"
 	default:
@@ -230,7 +264,7 @@ func contractReason(r Reason, t func(int) string) (words string, ok bool) {
 // byContract is the problem of a request that its contract is in the way of; ok
 // is false where the decision has no such reason.
 func (d *Decision) byContract(p *dialect.Problem, q *Query) (ok bool) {
-	if d.Contract == "" || len(d.Reasons) == 0 {
+	if len(d.Reasons) == 0 {
 		return false
 	}
 	last := d.Reasons[len(d.Reasons)-1]
@@ -240,6 +274,9 @@ func (d *Decision) byContract(p *dialect.Problem, q *Query) (ok bool) {
 	case "contract_dimensions":
 		p.Param, p.Retry = "dimensions", no()
 		p.Remedy = "Leave dimensions out, or make a contract for vectors of that length."
+	case "alias_spaces":
+		p.Param, p.Retry = "model", no()
+		p.Remedy = "Ask for one of them by its name, or make an embedding contract of those with the same weights: embeddings: {" + d.Alias + ": {members: [...]}}, instead of the alias."
 	case "contract_absent":
 		p.Param, p.Retry = "model", no()
 		words = fmt.Sprintf("model '%s' not found: %s", q.Model, words)

@@ -38,6 +38,9 @@ func (j *judge) choose() {
 		j.chooseReplica()
 		return
 	}
+	if j.mixedSpaces() {
+		return
+	}
 	if c := j.retryPlace(); c != nil { // 0
 		j.serve(c, "same_model")
 		return
