@@ -1,6 +1,8 @@
 package main
 
 import (
+	"os"
+
 	"github.com/posener/complete"
 
 	"bellwether/engine/fleet"
@@ -8,8 +10,10 @@ import (
 )
 
 // knownModels completes the names of models that a running engine has; without
-// one it completes nothing.
+// one it completes nothing. Flags are not read yet then, so the folder is the
+// variable's or the usual one.
 func (e *environ) knownModels(complete.Args) (names []string) {
+	e.cli.DataDir = os.Getenv("FLEET_DATA_DIR")
 	engine, err := e.engine()
 	if err != nil {
 		return nil

@@ -18,8 +18,8 @@ import (
 )
 
 type evalCmd struct {
-	Models []string `arg:"" optional:"" completion-predictor:"model" placeholder:"MODEL" help:"Models, or runtime/model (default: all that answer questions)."`
-	Tasks  []string `help:"Tasks to ask (default: all): extraction, translation, summarization, reasoning, math, coding." placeholder:"TASK,..." completion-predictor:"task"`
+	Models []string `arg:"" optional:"" predictor:"model" placeholder:"MODEL" help:"Models, or runtime/model (default: all that answer questions)."`
+	Tasks  []string `help:"Tasks to ask (default: all): extraction, translation, summarization, reasoning, math, coding." placeholder:"TASK,..." predictor:"task"`
 	Items  int      `help:"Items of each task (default: all)." placeholder:"N"`
 	Mode   string   `help:"plan shows what it would cost, live runs it." enum:"plan,live" default:"plan"`
 	Save   bool     `name:"save-measurements" help:"Keep the grades: rankings use them instead of what was thought of a model before."`

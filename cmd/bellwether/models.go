@@ -148,7 +148,7 @@ func (c *client) find(name string) (fleet.DeploymentID, error) {
 }
 
 type modelName struct {
-	Name string `arg:"" help:"The model, or runtime/model where several have it."`
+	Name string `arg:"" predictor:"model" help:"The model, or runtime/model where several have it."`
 }
 
 type modelsLoadCmd struct{ modelName }

@@ -13,7 +13,7 @@ import (
 )
 
 type probeCmd struct {
-	Models []string `arg:"" optional:"" completion-predictor:"model" placeholder:"MODEL" help:"Models, or runtime/model."`
+	Models []string `arg:"" optional:"" predictor:"model" placeholder:"MODEL" help:"Models, or runtime/model."`
 	All    bool     `help:"Probe every model that is here."`
 }
 
