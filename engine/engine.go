@@ -163,11 +163,12 @@ const portSetting = "listen.port"
 // address may move to another port; it is remembered, and from then on a taken
 // port is an error that says so.
 func (e *Engine) listen() error {
-	host, port, err := splitListen(e.conf().Listen)
+	c := e.conf()
+	host, port, err := splitListen(c.Listen)
 	if err != nil {
 		return err
 	}
-	if e.conf().Source("listen") == "default" {
+	if c.Source("listen") == "default" {
 		saved, known, _ := e.store.Setting(portSetting)
 		if n, err := strconv.Atoi(saved); known && err == nil {
 			port = n
