@@ -54,15 +54,16 @@ func (x *exchange) split() []*exchange {
 	return parts
 }
 
-// newPart makes the exchange of the n-th part.
-func (x *exchange) newPart(n, first, last int, space string) *exchange {
+// newPart makes the exchange of the k-th part, from 1.
+func (x *exchange) newPart(k, first, last int, space string) *exchange {
 	req := x.req.Part(first, last)
-	p := &exchange{g: x.g, proto: x.proto, id: fmt.Sprintf("%s.%d", x.id, n), start: x.start, req: req,
+	p := &exchange{g: x.g, ident: x.ident, proto: x.proto, id: fmt.Sprintf("%s.%d", x.id, k), start: x.start, req: req,
 		out: &responder{}, part: &partOf{first: first, last: last}}
 	p.query = x.query
-	p.query.Request, p.query.Part = p.id, n
-	p.query.Needs = x.g.Read(req, x.meta())
-	p.query.Needs.Space = space
+	p.query.Request, p.query.Part = p.id, k
+	own := x.g.Read(req, x.meta())
+	n := &p.query.Needs
+	n.Tokens, n.InputTotal, n.Space = own.Tokens, own.InputTotal, space
 	return p
 }
 
@@ -168,6 +169,7 @@ func (x *exchange) answerParts(ctx context.Context, parts []*exchange) {
 		x.closeWith(fleet.OutcomeFailed, problem)
 		return
 	}
+	x.ident.Model = parts[0].ident.Model
 	if err := x.out.whole(dialect.ReplyContentType(x.proto), dialect.EncodeReply(x.req, x.ident, reply)); err != nil || ctx.Err() != nil {
 		x.closeWith(fleet.OutcomeClientDisconnected, nil)
 		return

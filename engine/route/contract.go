@@ -197,7 +197,11 @@ func (c *Contract) outside(key, node string, d *fleet.Deployment) (x Exclusion, 
 		anchor = fleet.ShortIdentity(c.Anchor.Identity)
 	}
 	if !ok {
-		return Exclusion{Code: fleet.CodeIdentityUnknown, Operands: []any{d.ID.Model, node, d.Kind, key, anchor}}, true
+		twin := ""
+		if len(d.AlsoNamed) > 0 {
+			twin = d.AlsoNamed[0]
+		}
+		return Exclusion{Code: fleet.CodeIdentityUnknown, Operands: []any{d.ID.Model, node, d.Kind, key, anchor, twin}}, true
 	}
 	if c.Anchor == nil {
 		return Exclusion{}, false
@@ -222,9 +226,11 @@ func (c *Contract) outside(key, node string, d *fleet.Deployment) (x Exclusion, 
 func identityWords(x Exclusion) (reason, remedy string) {
 	if x.Code == fleet.CodeIdentityUnknown {
 		reason = "nobody knows what the weights of " + x.text(0) + " on " + x.text(1) + " are: " + x.text(2) + " reports no digest"
-		remedy = "if they are those that " + x.text(3) + " is bound to, say so with deployments[].identity: "
+		if twin := x.text(5); twin != "" { // the file is known, and how it is served is not
+			reason = x.text(0) + " on " + x.text(1) + " serves the file of " + twin + ", but " + x.text(2) + " tells neither a digest nor how it pools"
+		}
 		if anchor := x.text(4); anchor != "" {
-			return reason, remedy + anchor
+			return reason, "if its vectors are those that " + x.text(3) + " is bound to, say so with deployments[].identity: " + anchor
 		}
 		return reason, "declare what they are with deployments[].identity"
 	}
@@ -238,7 +244,7 @@ func identityWords(x Exclusion) (reason, remedy string) {
 		return model + " on " + node + " is quantised as " + known + ", while the vectors of " + contract + " are of " + anchor,
 			"serve it as " + anchor + " there, or leave it out of " + contract
 	case differsSpace:
-		return model + " on " + node + " has other weights than those that this request began with: its vectors would not fit",
+		return model + " on " + node + " is not known to have the weights that this request began with: its vectors may not fit",
 			"install the same one on both, or name one deployment"
 	default:
 		return model + " on " + node + " is " + known + ", while the vectors of " + contract + " are of " + anchor + ": they would not fit",
