@@ -88,7 +88,7 @@ func (s *state) admit(m *admission) (*lease, *fleet.Refusal) {
 	}
 	le := newLease(s.a, srv, d, m)
 	if r := s.reserve(le, ln, m); r != nil { // 5
-		le.cancel(nil)
+		le.ctx.end(nil)
 		return nil, r
 	}
 	if !m.own {

@@ -28,8 +28,7 @@ type lease struct {
 	saved <-chan struct{} // closed when the assumption is on file; nil = it is
 	fresh bool            // it is the first to assume the deployment in memory
 
-	ctx      context.Context // of the call at the runtime, until the client is tied to it
-	cancel   context.CancelCauseFunc
+	ctx      *callContext
 	beside   int          // requests running on the deployment at admission, itself included
 	began    time.Time    // admission, on the process clock
 	sent     atomic.Int64 // when the request left, since began in ns; 0 = it has not
@@ -42,7 +41,7 @@ func newLease(a *Agent, srv *server, d *fleet.Deployment, m *admission) *lease {
 		a: a, grant: m.grant, key: m.grant.ID, server: srv, adapter: srv.adapter, deployment: d, own: m.own,
 		confirms: srv.adapter.ConfirmsCancel(), drain: srv.target.Drain, began: time.Now(),
 	}
-	le.ctx, le.cancel = context.WithCancelCause(context.Background())
+	le.ctx = newCallContext()
 	return le
 }
 
@@ -53,7 +52,7 @@ func (le *lease) join(ld *load) {
 }
 
 // cut ends the call with a cause: a deadline, the owner, the end of the node.
-func (le *lease) cut(cause *fleet.Failure) { le.cancel(cause) }
+func (le *lease) cut(cause *fleet.Failure) { le.ctx.end(cause) }
 
 // ending is how a lease's work ended.
 type ending struct {
@@ -89,7 +88,7 @@ func (le *lease) release(e ending) {
 		return
 	}
 	cut := le.ctx.Err() != nil // by us, before the end
-	le.cancel(nil)
+	le.ctx.end(nil)
 	m := &ended{lease: le, ending: e, uncertain: e.uncertain(le.confirms)}
 	aborted := e.failure != nil && e.failure.Class != fleet.FailTimeout
 	idler, can := le.adapter.(runtime.Idler)

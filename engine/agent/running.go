@@ -91,7 +91,7 @@ func newRunning(ctx context.Context, le *lease) *Running {
 	r.waiting.Store(-1)
 	r.timer = time.AfterFunc(time.Hour, r.check)
 	r.timer.Reset(min(r.first, r.total)) // only now may it fire: check uses r.timer
-	r.unhook = context.AfterFunc(le.ctx, r.cutOff)
+	r.unhook = le.ctx.AfterFunc(r.cutOff)
 	if !le.drain {
 		r.untie = context.AfterFunc(ctx, func() { le.cut(clientGone(ctx)) })
 	}

@@ -17,6 +17,8 @@ const (
 	keepTask    = 100 // durations a deployment and task
 	keepTokens  = 200 // answers a model and task
 	keepLoads   = 20
+	tellEach    = 64   // first samples of a deployment, each published at once
+	tellSome    = 8    // later, every so many
 	maxTasks    = 16   // tasks told apart a key; the classifier knows fewer
 	maxKeys     = 2000 // deployments and models; beyond, the longest unused go
 
@@ -65,6 +67,7 @@ type speedState struct {
 	at       int     // its place in the book
 	told     *Speeds // what the book says of it
 	used     uint64
+	samples  uint64 // since the start
 	seconds  *window
 	tasks    map[string]*window
 	loads    *window
@@ -107,7 +110,8 @@ func (l *Ledger) clear() {
 	l.probes = map[fleet.DeploymentID]*probedState{}
 }
 
-// Book returns what is known now. It never blocks.
+// Book returns what is known now, but for the last few of many samples. It
+// never blocks.
 func (l *Ledger) Book() *Book { return l.book.Load() }
 
 // Observe learns from a request that ended. Only validated completions count.
@@ -122,7 +126,17 @@ func (l *Ledger) Observe(s Sample) {
 	ha, grownH := l.habit(mkey)
 	sp.learn(&s)
 	ha.learn(&s)
-	l.publish(sp, ha, grownS || grownH)
+	if grown := grownS || grownH; sp.worthTelling() || grown {
+		l.publish(sp, ha, grown)
+	}
+}
+
+// worthTelling reports whether a further sample is to be published at once. One
+// of the first moves the figures; later each is one of hundreds, and to make a
+// book for it costs more than to learn from it.
+func (s *speedState) worthTelling() bool {
+	s.samples++
+	return s.samples <= tellEach || s.samples%tellSome == 0
 }
 
 // ObserveLoad learns how long a deployment took to load.
@@ -391,6 +405,9 @@ func (h *habitState) habits() *Habits {
 }
 
 func quantiles(m map[string]*window, q float64) map[string]Figure {
+	if len(m) == 0 {
+		return nil
+	}
 	out := make(map[string]Figure, len(m))
 	for task, w := range m {
 		out[task] = w.quantile(q)

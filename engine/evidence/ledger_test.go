@@ -338,7 +338,7 @@ func TestManyReportersAndReaders(t *testing.T) {
 	}
 	wg.Wait()
 	total := 0
-	for k := range 10 {
+	for k := range 10 { // each has a number of samples that is told
 		total += l.Book().Seconds(deployment(fmt.Sprint(k), "")).N
 	}
 	if total != 1600 {

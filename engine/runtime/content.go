@@ -122,4 +122,4 @@ func thinkOn(t dialect.Think) (on, set bool) {
 }
 
 // bodySize guesses the size of a rendered body, so that it is written in one go.
-func bodySize(r *dialect.Request) int { return len(r.Body) + len(r.Body)/8 + 1024 }
+func bodySize(r *dialect.Request) int { return len(r.Body) + len(r.Body)/8 + 384 }

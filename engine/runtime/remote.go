@@ -89,6 +89,9 @@ type wire struct {
 
 var errHeadTooLong = errors.New("response headers too long")
 
+// cut closes the connection under whoever uses it.
+func (w *wire) cut() { w.Close() }
+
 func (w *wire) Read(p []byte) (int, error) {
 	if w.headLeft == 0 {
 		return 0, errHeadTooLong
@@ -115,7 +118,7 @@ func (r *remote) do(ctx context.Context, q request) (*exchange, error) {
 		if err != nil {
 			return nil, dialFailure(ctx, err)
 		}
-		unhook := context.AfterFunc(ctx, func() { w.Close() })
+		unhook := onEnd(ctx, w.cut)
 		x, sent, err := r.roundTrip(w, q)
 		if err == nil {
 			x.remote, x.wire, x.ctx, x.unhook = r, w, ctx, unhook
@@ -133,6 +136,16 @@ func (r *remote) do(ctx context.Context, q request) (*exchange, error) {
 		}
 		return nil, openFailure(ctx, err, sent)
 	}
+}
+
+// onEnd has f called on a goroutine of its own when ctx ends, until stop is
+// called. A context that offers that itself (see context.AfterFunc) is asked
+// directly, which spares what the general way allocates.
+func onEnd(ctx context.Context, f func()) (stop func() bool) {
+	if c, can := ctx.(interface{ AfterFunc(f func()) func() bool }); can {
+		return c.AfterFunc(f)
+	}
+	return context.AfterFunc(ctx, f)
 }
 
 // roundTrip writes the request and reads the response's head. sent is true
