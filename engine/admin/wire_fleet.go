@@ -111,6 +111,8 @@ type RuntimeView struct {
 }
 
 // DeploymentView is one model on one runtime of one machine. null = not known.
+// What runs and waits for it is its LaneView's to say, which has the same key;
+// without one nothing does.
 type DeploymentView struct {
 	ID      string `json:"id"` // node/runtime/model
 	NodeID  string `json:"node_id"`
@@ -142,9 +144,6 @@ type DeploymentView struct {
 	ExpiresAt           *time.Time `json:"expires_at"` // when the runtime unloads it if nobody asks
 	UnloadedAt          *time.Time `json:"unloaded_at"`
 
-	RunningRequests int `json:"running_requests"`
-	WaitingRequests int `json:"waiting_requests"`
-
 	Pinned    bool   `json:"pinned"`   // never evicted by us
 	Disabled  bool   `json:"disabled"` // by its operator
 	Unhealthy string `json:"unhealthy"`
@@ -166,7 +165,8 @@ type CapabilityView struct {
 	Source  string `json:"source"`  // operator, probe, runtime, template, adapter, catalogue
 }
 
-// SpeedView is what was learned of a deployment from requests it answered.
+// SpeedView is what was learned of a deployment from requests it answered. It
+// is sent with its machine's heartbeats, not with every answer.
 type SpeedView struct {
 	Samples                int      `json:"samples"`            // answers behind the figures
 	AnswerP75Seconds       *float64 `json:"answer_p75_seconds"` // dispatch to end

@@ -133,7 +133,7 @@ func sampleDeployments() map[string]DeploymentView {
 			ID: studio + "/ollama/qwen3:30b-a3b", Model: "qwen3:30b-a3b", Kind: "ollama", Digest: "sha256:ad815644918f0ce1c1a12fd1b3f6b3c2f1a6b5f0fd5e0d3d4d9d3b2c1e0f9a8b", Family: "qwen3moe",
 			ParameterSize: "30.5B", Quantization: "Q4_K_M", WeightsBytes: ptr(int64(18_556_701_137)), Tags: []string{"work"}, Licence: "Apache-2.0", Thinking: "switch",
 			Residency: "loaded", ResidentBytes: ptr(int64(22_410_000_000)), KVBytesPerToken: ptr(int64(98_304)), MaxContextTokens: ptr(262_144), LoadedContextTokens: ptr(32_768),
-			Slots: ptr(2), SlotsBusy: 2, LoadedAt: agoP(2 * time.Hour), ExpiresAt: inP(28 * time.Minute), RunningRequests: 2, WaitingRequests: 1, Pinned: true,
+			Slots: ptr(2), SlotsBusy: 2, LoadedAt: agoP(2 * time.Hour), ExpiresAt: inP(28 * time.Minute), Pinned: true,
 			Capabilities: chat, Quality: measured,
 			Speed:    SpeedView{Samples: 412, AnswerP75Seconds: ptr(9.8), LoadP50Seconds: ptr(6.1), PrefillTokensPerSecond: ptr(1480.0), DecodeTokensPerSecond: ptr(71.3)},
 			ProbedAt: agoP(70 * time.Hour), ContextReadTokens: ptr(32_000),
@@ -148,7 +148,7 @@ func sampleDeployments() map[string]DeploymentView {
 		},
 		{ // being loaded
 			ID: studio + "/llama-server/gemma-3-27b-it-Q4_K_M.gguf", Runtime: "llama-server", Model: "gemma-3-27b-it-Q4_K_M.gguf", Kind: "llama-server", Family: "gemma3", ParameterSize: "27B", Quantization: "Q4_K_M",
-			WeightsBytes: ptr(int64(16_547_000_000)), AlsoNamed: []string{"gemma3:27b"}, Residency: "loading", MaxContextTokens: ptr(131_072), Slots: ptr(4), WaitingRequests: 0,
+			WeightsBytes: ptr(int64(16_547_000_000)), AlsoNamed: []string{"gemma3:27b"}, Residency: "loading", MaxContextTokens: ptr(131_072), Slots: ptr(4),
 			Capabilities: map[string]CapabilityView{"chat": claim("yes", "runtime"), "vision": claim("yes", "runtime")},
 		},
 		{ // on disk, never asked
