@@ -526,3 +526,50 @@ func TestProbedWidthIsWhatAnswersAreCheckedBy(t *testing.T) {
 		t.Errorf("got %d %s", a.Status, a.Body)
 	}
 }
+
+// Somebody pulls the model again beside us. Until the next look at the runtime
+// the router goes by what it was; the vectors of what it is now reach nobody.
+func TestModelPulledAgainBesideUsNeverAnswersForTheContract(t *testing.T) {
+	r, err := spec{
+		fakes: map[string]runtimetest.FakeConfig{"left": {
+			Models: []runtimetest.FakeModel{embedder("nomic", oldWeights)}, Registry: []runtimetest.FakeModel{embedder("nomic", newWeights)},
+		}},
+		config: "embeddings:\n  wiki: {members: [nomic]}\n",
+	}.start(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = r.end() }()
+	r.await(t, "the fleet's picture to settle", func() bool { return r.registry.Snapshot().Settled })
+	const one = `{"model":"wiki","input":["a","b"]}`
+	old := packedOf(t, r.post(t, "/v1/embeddings", one).ok(t))
+	if a := ask(t, r.client, http.MethodPost, r.fakes["left"].URL()+"/api/pull", `{"model":"nomic","stream":false}`); a.Status != 200 {
+		t.Fatalf("the pull beside us: %d %s", a.Status, a.Body)
+	}
+	refused := 0
+	for !slices.ContainsFunc(r.registry.Snapshot().Nodes[0].Deployments, func(d fleet.Deployment) bool { return d.Digest == newWeights }) {
+		a := r.post(t, "/v1/embeddings", one)
+		switch {
+		case a.Status == 200 && !sameVectors(packedOf(t, a.json(t)), old):
+			t.Fatal("vectors of the new weights came out")
+		case a.Status != 200:
+			refused++
+		}
+		if refused > 2 { // the same for as long as nobody looks
+			break
+		}
+	}
+	if err := r.agent.Refresh(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	r.await(t, "the new weights to be seen", func() bool {
+		return slices.ContainsFunc(r.registry.Snapshot().Nodes[0].Deployments, func(d fleet.Deployment) bool { return d.Digest == newWeights })
+	})
+	if a := r.post(t, "/v1/embeddings", one); a.Status != 503 || a.json(t).str("error.code") != "contract_unavailable" || !strings.Contains(string(a.Body), "was pulled again") {
+		t.Errorf("got %d %s", a.Status, a.Body)
+	}
+	if a := r.post(t, "/v1/embeddings", `{"model":"nomic","input":["a","b"]}`); a.Status != 200 || sameVectors(packedOf(t, a.json(t)), old) {
+		t.Errorf("by its own name: %d", a.Status)
+	}
+	t.Logf("%d refused before anyone looked", refused)
+}

@@ -297,7 +297,7 @@ func (e *Engine) gatewayConfig() gateway.Config {
 			m.Book = e.evidence.Book()
 			return route.Read(r, m)
 		},
-		Record: e.store.Record, Learn: e.learn, ToolKey: e.secret, Bind: e.binder.Want, ProbedWidth: e.probedWidth,
+		Record: e.store.Record, Learn: e.learn, ToolKey: e.secret, Bind: e.binder.Want, ProbedWidth: e.probedWidth, Digest: e.agent.Digest,
 		Keys:  func() []gateway.Key { return e.conf().gatewayKeys() },
 		Rules: c.GatewayRules(),
 		Admin: admin.New(admin.Config{

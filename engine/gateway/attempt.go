@@ -41,7 +41,7 @@ func (x *exchange) try(ctx context.Context, g *fleet.Grant) error {
 	if x.req.Stream && x.asked == nil {
 		return x.relay(run)
 	}
-	return x.gather(run)
+	return x.gather(ctx, run)
 }
 
 // relay passes a stream on, chunk by chunk. What is not content waits until
@@ -77,7 +77,7 @@ func says(c *dialect.Chunk) bool {
 }
 
 // gather collects a whole answer and sends it in one piece.
-func (x *exchange) gather(run Running) error {
+func (x *exchange) gather(ctx context.Context, run Running) error {
 	var col dialect.Collector
 	for {
 		c, err := run.Next()
@@ -93,6 +93,9 @@ func (x *exchange) gather(run Running) error {
 	reply := col.Reply()
 	if x.req.Embed != nil && !x.req.LoadOnly {
 		if f := checkVectors(x.promised(), reply.Vectors); f != nil {
+			return f
+		}
+		if f := x.checkWeights(ctx); f != nil {
 			return f
 		}
 		if x.req.Embed.Dimensions == 0 && len(reply.Vectors) > 0 {

@@ -98,6 +98,9 @@ type Config struct {
 	// Bind gives an embedding contract that is asked for its anchor, if some
 	// member's identity is known; it may wait for the disk. May be nil.
 	Bind func(contract string)
+	// Digest asks a deployment's runtime which weights its name stands for right
+	// now; able is false where it cannot say. May be nil.
+	Digest func(ctx context.Context, d fleet.DeploymentID) (digest string, able bool, err error)
 	// ProbedWidth returns the dimensions that a probe found a deployment's vectors
 	// to have, 0 = none did. Answers are checked by it. May be nil.
 	ProbedWidth func(*fleet.Deployment) int

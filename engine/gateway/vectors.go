@@ -1,6 +1,8 @@
 package gateway
 
 import (
+	"cmp"
+	"context"
 	"fmt"
 	"math"
 	"sync"
@@ -78,6 +80,37 @@ func checkVectors(p promise, vectors [][]float32) *fleet.Failure {
 		}
 	}
 	return nil
+}
+
+// checkWeights makes sure that an answer for a contract was made by the weights
+// the contract is bound to. The decision goes by what the node had reported by
+// then; a model that was pulled again since answers under the same name, with
+// vectors that fit no index. Weights change one way only, so what is the same
+// after the answer was so during it.
+func (x *exchange) checkWeights(ctx context.Context) *fleet.Failure {
+	c, _ := x.g.Policy().ContractFor(x.query.Model)
+	if c == nil {
+		return nil
+	}
+	bad := func(format string, args ...any) *fleet.Failure {
+		return &fleet.Failure{Class: fleet.FailInvalid, Code: codeVectors, Message: fmt.Sprintf(format, args...)}
+	}
+	now, _ := x.served.KnownIdentity()
+	if c.Anchor == nil || !x.served.HasIdentity(c.Anchor.Identity) { // it changed between decision and dispatch
+		return bad("they are of %s by now", cmp.Or(fleet.ShortIdentity(now), "unknown weights"))
+	}
+	if x.served.Digest == "" || x.g.Digest == nil {
+		return nil // declared: only its owner could tell
+	}
+	digest, able, err := x.g.Digest(ctx, x.grant.Deployment)
+	switch {
+	case err != nil:
+		return bad("the runtime does not say which weights made them")
+	case able && !fleet.SameIdentity(digest, x.served.Digest):
+		return bad("they may be of %s by now: the model was pulled again", cmp.Or(fleet.ShortIdentity(digest), "other weights"))
+	default:
+		return nil
+	}
 }
 
 // widths remembers how many dimensions the vectors of some weights had when
