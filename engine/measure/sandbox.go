@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"strings"
 	"time"
 )
 
@@ -57,7 +58,11 @@ func (s *Sandbox) grade(ctx context.Context, c *Code, answer string) (Verdict, e
 	if len(s.Command) == 0 {
 		return Verdict{}, errNoSandbox
 	}
-	ask, err := json.Marshal(sandboxAsk{c.source(answer), c.Function, c.Cases, cmp.Or(s.Time, sandboxTime)})
+	source := c.source(answer)
+	if !strings.Contains(source, c.Function) {
+		return Verdict{Why: "it defines no function " + c.Function}, nil
+	}
+	ask, err := json.Marshal(sandboxAsk{source, c.Function, c.Cases, cmp.Or(s.Time, sandboxTime)})
 	if err != nil {
 		return Verdict{}, err
 	}

@@ -85,7 +85,7 @@ func TestHostileCodeIsWrongAndHarmless(t *testing.T) {
 		t.Run(strings.ReplaceAll(name, " ", "_"), func(t *testing.T) {
 			t.Parallel()
 			began := time.Now()
-			if v := runs(t, double, answer); v.Right || v.Why == "" {
+			if v := runs(t, double, answer+"\n// f"); v.Right || v.Why == "" { // what never names f is not even run
 				t.Errorf("passes: %+v", v)
 			}
 			if took := time.Since(began); took > sandboxGrace+5*time.Second {
@@ -132,7 +132,7 @@ func TestSandboxThatCannotStartSaysNothingOfTheAnswer(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if v, err := testGrader().Grade(ctx, &Item{Check: Check{Code: double}}, "while(true){}"); err == nil {
+	if v, err := testGrader().Grade(ctx, &Item{Check: Check{Code: double}}, "while(true){} f()"); err == nil {
 		t.Errorf("judged as %+v after it was given up", v)
 	}
 }
