@@ -49,6 +49,7 @@ type Asked struct {
 type asking struct {
 	Asked
 	ctx     context.Context
+	own     bool // no app is behind it
 	timeout time.Duration
 	once    bool
 	over    <-chan time.Time // the time for waiting has passed
@@ -84,7 +85,7 @@ func (g *Gateway) Ask(ctx context.Context, r *dialect.Request, o AskOptions) (*A
 	}
 	x.query.Fallbacks = route.FallbackModels(&own, "")
 	x.parsed = time.Since(now)
-	x.asked = &asking{Asked: Asked{ID: x.id, Usage: dialect.NoUsage}, ctx: ctx, timeout: o.Timeout, once: o.NoRetry}
+	x.asked = &asking{Asked: Asked{ID: x.id, Usage: dialect.NoUsage}, ctx: ctx, own: true, timeout: o.Timeout, once: o.NoRetry}
 	if o.Timeout > 0 {
 		timer := time.NewTimer(o.Timeout)
 		defer timer.Stop()

@@ -246,7 +246,7 @@ func (x *exchange) completed(o fleet.Outcome, f *fleet.Failure, retry bool) flee
 		Input: a.usage.Input, Output: a.usage.Output, Cached: a.usage.Cached, Reasoning: a.usage.Reasoning,
 		Estimate: x.measured(), Task: x.query.Needs.PrimaryTask,
 		Truncated: a.finish == dialect.FinishLength, Validated: o == fleet.OutcomeOK, Retry: retry,
-		Internal: x.asked != nil,
+		Internal: x.asked != nil && x.asked.own,
 	}
 	if a.timings != nil {
 		c.Prefill, c.Decode = a.timings.Prefill, a.timings.Decode
