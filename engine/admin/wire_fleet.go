@@ -176,7 +176,9 @@ type SpeedView struct {
 }
 
 // PoolView is one memory domain's budget. The four held figures count each
-// deployment once, in the strongest of its claims, and never overlap:
+// deployment once and never overlap: of what it reserves only counts what is
+// beyond its residency, and so on in the order resident, reserved, uncertain,
+// assumed. So
 // resident + reserved + uncertain + assumed + margin <= limit while all is well.
 type PoolView struct {
 	NodeID string `json:"node_id"`
@@ -202,9 +204,9 @@ type HolderView struct {
 	Kind       string `json:"kind"`  // resident, reserved, assumed, uncertain
 	Bytes      *int64 `json:"bytes"` // null = not known
 	Label      string `json:"label"` // measured, estimate, unknown
-	// Counted is false for a claim that a stronger one of the same deployment
-	// covers: it is shown, and not in the sums.
-	Counted bool `json:"counted"`
+	// CountedBytes is the part of it that is in the sums: nothing of a claim that
+	// a stronger one of the same deployment covers.
+	CountedBytes int64 `json:"counted_bytes"`
 	// EndsAt is when an uncertain hold ends, to the second; null for the others.
 	EndsAt *time.Time `json:"ends_at"`
 }

@@ -182,7 +182,10 @@ func sampleDeployments() map[string]DeploymentView {
 
 func samplePools() map[string]PoolView {
 	held := func(d, kind string, bytes int64, label string, counted bool) HolderView {
-		h := HolderView{Deployment: d, Kind: kind, Label: label, Counted: counted}
+		h := HolderView{Deployment: d, Kind: kind, Label: label}
+		if counted {
+			h.CountedBytes = bytes
+		}
 		if bytes > 0 {
 			h.Bytes = &bytes
 		}
