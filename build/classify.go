@@ -15,15 +15,16 @@ var weightsPath = filepath.Join("engine", "task", "weights.bin")
 
 // classifyTask trains the model that tells tasks apart:
 //
-//	go run ./build classify train DIR [ROWS...]
+//	go run ./build classify train DIR LEARN [MEASURE...]
 //
-// DIR holds the open sets (engine/task/weights.md lists them); each ROWS file
-// has labelled rows to measure on. Nothing is downloaded.
+// DIR holds the open sets (engine/task/weights.md lists them). LEARN has
+// labelled rows, measured while left out and learned at the end; the rows of
+// MEASURE are never learned. Nothing is downloaded.
 func classifyTask(_ context.Context, args []string) error {
-	if len(args) < 2 || args[0] != "train" {
-		return errors.New("usage: classify train DIR [ROWS...]")
+	if len(args) < 3 || args[0] != "train" {
+		return errors.New("usage: classify train DIR LEARN [MEASURE...]")
 	}
-	b, err := taskmodel.Build(args[1], args[2:], os.Stdout)
+	b, err := taskmodel.Build(args[1], args[2], args[3:], os.Stdout)
 	if err != nil {
 		return err
 	}

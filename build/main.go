@@ -30,7 +30,7 @@ func tasks() []Task {
 		{"check", "", "the quick part of test: what changed, and builds for three systems", checkTask},
 		{"bench", "[live|go]", "Go benchmarks, then the live comparison with the bare runtime and a bare proxy", benchTask},
 		{"ui", "", "build the admin UI", uiTask},
-		{"classify", "train DIR [ROWS...]", "train the model that tells tasks apart, from open sets in a folder", classifyTask},
+		{"classify", "train DIR LEARN [MEASURE...]", "train the model that tells tasks apart, from open sets in a folder", classifyTask},
 		{"catalogue", "PRIORS.csv", "make the catalogue's priors from a table of published scores", catalogueTask},
 		{"soak", "[--for TIME]", "long fuzzing, repeated race tests, clients against a real runtime", soakTask},
 	}

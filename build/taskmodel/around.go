@@ -104,6 +104,9 @@ func surround(d dice, m *material, rows []Row, share float64) (out []Row) {
 		if d.chance(share * 0.35) {
 			out = append(out, steered(d, r))
 		}
+		if d.chance(share * 0.8) {
+			out = append(out, accompanied(d, m, r))
+		}
 		if d.chance(share * 0.3) {
 			r.Input.System = []byte(pick(d, systems))
 			out = append(out, r)
@@ -116,6 +119,46 @@ func surround(d dice, m *material, rows []Row, share float64) (out []Row) {
 		}
 	}
 	return out
+}
+
+// besides are sentences that people put before or after what they ask for,
+// whatever it is; by language.
+var besides = map[string]struct{ before, after []string }{
+	"en": {[]string{"I'm a student and new to this.", "Hi, I need some help.", "I have a question.", "My name is Alex and I live in Canada.", "This is for a presentation tomorrow.", "I'm not a native speaker.", "ok so", "Quick one:", "You are an expert.", "As a teacher of a fifth grade class I need this.", "Take a deep breath and think carefully."},
+		[]string{"Please answer in German.", "Keep it under 200 words.", "Explain your answer.", "Use simple language.", "Be concise.", "Think step by step.", "Answer in Spanish, please.", "Thanks!", "Do not use the word \"very\".", "Format the answer as a list.", "Give an example.", "Your answer should have at least three paragraphs.", "Write in all lowercase letters.", "Include a title.", "What do you think?", "Make it as comprehensive as possible.", "Show your reasoning.", "Highlight the important parts in bold.", "Respond in French only.", "End with a question."}},
+	"de": {[]string{"Ich brauche Hilfe.", "Hallo!", "Eine kurze Frage:", "Ich bin Schüler in der 10. Klasse."}, []string{"Antworte bitte auf Englisch.", "Bitte kurz und einfach.", "Erkläre deine Antwort.", "Danke!", "Höchstens 200 Wörter.", "Gib ein Beispiel."}},
+	"es": {[]string{"Necesito ayuda.", "Hola, tengo una duda.", "Soy estudiante."}, []string{"Responde en inglés, por favor.", "Sé breve.", "Explica tu respuesta.", "¡Gracias!", "Máximo 200 palabras.", "Da un ejemplo."}},
+	"fr": {[]string{"J'ai besoin d'aide.", "Bonjour, j'ai une question.", "Je suis étudiant."}, []string{"Réponds en anglais.", "Sois bref.", "Explique ta réponse.", "Merci !", "200 mots maximum.", "Donne un exemple."}},
+	"ru": {[]string{"Нужна помощь.", "Здравствуйте, есть вопрос.", "Я школьник."}, []string{"Ответь на английском.", "Коротко, пожалуйста.", "Поясни ответ.", "Спасибо!", "Не больше 200 слов.", "Приведи пример."}},
+	"zh": {[]string{"你好，我需要帮助。", "我有一个问题。", "我是一名学生。"}, []string{"请用英文回答。", "请简短一些。", "请说明理由。", "谢谢！", "不超过200字。", "请举例说明。"}},
+	"ja": {[]string{"助けてください。", "質問があります。", "学生です。"}, []string{"英語で答えてください。", "簡潔にお願いします。", "理由も説明してください。", "よろしくお願いします。", "200字以内で。", "例を挙げてください。"}},
+	"ko": {[]string{"도움이 필요해요.", "질문이 있습니다.", "저는 학생입니다."}, []string{"영어로 답해 주세요.", "간단하게 부탁해요.", "이유를 설명해 주세요.", "감사합니다!", "200자 이내로.", "예를 들어 주세요."}},
+	"hi": {[]string{"मुझे मदद चाहिए।", "मेरा एक सवाल है।", "मैं छात्र हूं।"}, []string{"कृपया अंग्रेज़ी में उत्तर दें।", "संक्षेप में बताएं।", "अपना उत्तर समझाइए।", "धन्यवाद!", "200 शब्दों से अधिक नहीं।", "उदाहरण दीजिए।"}},
+	"ar": {[]string{"أحتاج إلى مساعدة.", "لدي سؤال.", "أنا طالب."}, []string{"أجب بالإنجليزية.", "باختصار من فضلك.", "اشرح إجابتك.", "شكرا!", "لا تتجاوز 200 كلمة.", "أعط مثالا."}},
+}
+
+// accompanied puts such sentences around a row, or one that asks for nothing.
+func accompanied(d dice, m *material, r Row) Row {
+	b, ok := besides[r.Lang]
+	if !ok {
+		b = besides["en"]
+	}
+	user := string(r.Input.User)
+	before, after := pick(d, b.before), pick(d, b.after)
+	if d.chance(0.3) && len(m.sentences[r.Lang]) > 0 {
+		before = pick(d, m.sentences[r.Lang])
+	}
+	gap := pick(d, []string{" ", "\n", "\n\n"})
+	switch d.IntN(3) {
+	case 0:
+		user = before + gap + user
+	case 1:
+		user += gap + after
+	default:
+		user = before + gap + user + gap + after
+	}
+	r.Input.User = []byte(user)
+	return named(r, r.Source+"+besides")
 }
 
 func named(r Row, source string) Row { r.Source = source; return r }

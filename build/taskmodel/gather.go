@@ -8,7 +8,7 @@ import (
 
 // perTask is how many prompts templates make of a task, per language.
 const (
-	perTask        = 500
+	perTask        = 700
 	perTaskEnglish = 1600
 )
 

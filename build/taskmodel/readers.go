@@ -1,6 +1,8 @@
 package taskmodel
 
 import (
+	"encoding/csv"
+	"os"
 	"path/filepath"
 
 	"bellwether/engine/task"
@@ -36,6 +38,21 @@ func (s *squad) questions(name, lang string, most int) (rows []Row) {
 	return rows
 }
 
+// alone makes rows of questions without their paragraph: what is asked of no
+// text is asked of the world.
+func (s *squad) alone(name, lang string, most int) (rows []Row) {
+	for _, d := range s.Data {
+		for _, p := range d.Paragraphs {
+			for i, q := range p.Qas {
+				if i < 2 && len(rows) < most {
+					rows = append(rows, row(name, lang, task.Chat, q.Question))
+				}
+			}
+		}
+	}
+	return rows
+}
+
 // paragraphs are the texts that templates are filled with.
 func (s *squad) paragraphs(most int) (out []string) {
 	for _, d := range s.Data {
@@ -57,6 +74,7 @@ func readXQuAD(dir string) (rows []Row, err error) {
 			return nil, err
 		}
 		rows = append(rows, s.questions("xquad", lang, 80)...)
+		rows = append(rows, s.alone("xquad-questions", lang, 400)...)
 	}
 	return rows, nil
 }
@@ -66,7 +84,7 @@ func readJGLUE(dir string) (rows []Row, err error) {
 	if err != nil {
 		return nil, err
 	}
-	rows = s.questions("jglue", "ja", 80)
+	rows = append(s.questions("jglue", "ja", 80), s.alone("jglue-questions", "ja", 400)...)
 	all, err := lines[struct {
 		Question                                    string
 		Choice0, Choice1, Choice2, Choice3, Choice4 string
@@ -108,4 +126,41 @@ func readXCOPA(dir string) (rows []Row, err error) {
 		rows = append(rows, row("xcopa", "zh", task.Reasoning, p.Premise+ask+"\nA. "+p.Choice1+"\nB. "+p.Choice2))
 	}
 	return rows, err
+}
+
+// readRoles reads prompts that give the model a role to play.
+func readRoles(dir string) (rows []Row, err error) {
+	all, err := document[[]struct{ Prompt string }](filepath.Join(dir, "prompts-zh.json"))
+	for _, p := range all {
+		rows = append(rows, row("roles-zh", "zh", task.Creative, p.Prompt))
+	}
+	return rows, err
+}
+
+// examSubjects are those whose questions ask what somebody knows.
+var examSubjects = []string{"miscellaneous", "nutrition", "prehistory", "sociology", "management", "clinical_knowledge", "marketing", "human_aging", "virology", "world_religions", "high_school_geography", "high_school_biology", "us_foreign_policy", "international_law"}
+
+// readExams reads questions of exams with their answers to choose from.
+func readExams(dir string) (rows []Row, err error) {
+	for _, subject := range examSubjects {
+		f, err := os.Open(filepath.Join(dir, "eval/benchmark_eval/benchmarks/MMLUArabic/test", subject+"_test.csv"))
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		r := csv.NewReader(f)
+		r.FieldsPerRecord, r.LazyQuotes = -1, true
+		all, err := r.ReadAll()
+		if err != nil {
+			return nil, err
+		}
+		for i, q := range all[:min(len(all), 24)] {
+			text := q[0]
+			if i%4 != 0 && len(q) >= 5 {
+				text += "\nA. " + q[1] + "\nB. " + q[2] + "\nC. " + q[3] + "\nD. " + q[4]
+			}
+			rows = append(rows, row("exams", "ar", task.Chat, text))
+		}
+	}
+	return rows, nil
 }

@@ -45,6 +45,8 @@ var sources = []source{
 	{"bofenghuang+vigogne", readVigogne},
 	{"TurkuNLP+oasst-fi", readAssistantMore},
 	{"microsoft+MathOctopus", readMSVAMP},
+	{"PlexPt+awesome-chatgpt-prompts-zh", readRoles},
+	{"FreedomIntelligence+AceGPT", readExams},
 	{"deepmind+xquad", readXQuAD},
 	{"yahoojapan+JGLUE", readJGLUE},
 	{"KLUE-benchmark+KLUE", readKLUE},
@@ -127,7 +129,7 @@ func readSeeds(path, name, lang string) ([]Row, error) {
 var p3 = map[string]byte{
 	"adversarial_qa": 'e', "adversarial_qa_dbert_generate": '-', "adversarial_qa_dbidaf_generate": '-', "adversarial_qa_droberta_generate": '-',
 	"cnn_dailymail": 's', "cnn_dailymail_3_0_0_generate_story": 'w', "cnn_dailymail_3_0_0_spice_up_story": 'w',
-	"commonsense_qa": 'r', "cosmos_qa": 'r', "duorc_ParaphraseRC": 'e', "duorc_SelfRC": 'e',
+	"commonsense_qa": 'r', "commonsense_qa_answer_given_question_without": '-', "cosmos_qa": 'r', "duorc_ParaphraseRC": 'e', "duorc_SelfRC": 'e',
 	"duorc_ParaphraseRC_build_story": 'w', "duorc_SelfRC_build_story": 'w', "duorc_ParaphraseRC_title": 's', "duorc_SelfRC_title": 's',
 	"duorc_ParaphraseRC_generate": '-', "duorc_SelfRC_generate": '-', "gigaword": 's', "gigaword_reverse": 'w', "gigaword_write_an_article": 'w',
 	"gigaword_write_its_sentence": 's', "kilt_tasks": 'h', "kilt_tasks_hotpotqa_combining_facts": '-', "multi_news": 's', "multi_news_expand": 'w', "qasc": 'r',
@@ -149,6 +151,11 @@ func readSelfInstruct(dir string) ([]Row, error) {
 		return nil, err
 	}
 	rows = append(rows, user...)
+	asked, err := askedQuestions(filepath.Join(dir, "data/finetuning/t0_train_50k/data_per_template"))
+	if err != nil {
+		return nil, err
+	}
+	rows = append(rows, asked...)
 	files, err := filepath.Glob(filepath.Join(dir, "data/finetuning/t0_train_50k/data_per_template/*.jsonl"))
 	for _, f := range files {
 		label, ok := p3Label(strings.TrimSuffix(filepath.Base(f), ".jsonl"))
@@ -166,6 +173,30 @@ func readSelfInstruct(dir string) ([]Row, error) {
 		}
 	}
 	return rows, err
+}
+
+// askedQuestions takes the questions that people asked out of templates that
+// ask something about them.
+func askedQuestions(dir string) (rows []Row, err error) {
+	seen := map[string]bool{}
+	for _, set := range []struct{ file, name string }{
+		{"glue_qqp_duplicate_or_not", "qqp"}, {"trec_trec1", "trec"}, {"kilt_tasks_hotpotqa_straighforward_qa", "hotpotqa"}, {"wiki_qa_Is_This_True_", "wiki_qa"},
+	} {
+		prompts, err := lines[struct{ Prompt string }](filepath.Join(dir, set.file+".jsonl"))
+		if err != nil {
+			return nil, err
+		}
+		for _, p := range prompts {
+			for i, q := range strings.Split(p.Prompt, "\n") {
+				q = strings.ReplaceAll(strings.TrimSpace(strings.TrimPrefix(q, "Question: ")), "??", "?")
+				if i < 2 && strings.HasSuffix(q, "?") && !seen[q] && !strings.HasPrefix(q, "Is this asking") && !strings.HasPrefix(q, "Would ") {
+					seen[q] = true
+					rows = append(rows, row(set.name, "en", task.Chat, q))
+				}
+			}
+		}
+	}
+	return rows, nil
 }
 
 func p3Label(name string) (task.Task, bool) {
@@ -196,7 +227,7 @@ func readFlan(dir string) (rows []Row, err error) {
 		name  string
 		label task.Task
 		most  int
-	}{{"aqua", task.Math, 400}, {"strategyqa", task.Reasoning, 250}, {"ecqa", task.Reasoning, 500}, {"qasc", task.Reasoning, 200}, {"sensemaking", task.Reasoning, 400}, {"creak", task.Reasoning, 300}} {
+	}{{"aqua", task.Math, 400}, {"ecqa", task.Reasoning, 500}, {"qasc", task.Reasoning, 200}, {"sensemaking", task.Reasoning, 400}} {
 		more, err := tsv(filepath.Join(dir, "flan/v2/cot_data", set.name+"_train.tsv"), "flan-"+set.name, set.label, set.most)
 		if err != nil {
 			return nil, err

@@ -14,6 +14,7 @@ type example struct {
 	any     bool
 	weight  float32
 	row     int
+	logits  task.Scores // of held-out rows, by the weights that do not know them
 }
 
 type part struct {
@@ -71,12 +72,13 @@ type Weights struct {
 	W    []float32 // [bucket*task.Count+task]
 }
 
-// Training's knobs: passes over the rows, step of AdaGrad, and how strongly
-// weights are pulled to zero.
+// Training's knobs: passes over the rows, step of AdaGrad, how strongly weights
+// are pulled to zero, and the share of features left out of each look at a row.
 const (
-	passes = 7
-	step   = 0.6
-	decay  = 2e-6
+	passes  = 7
+	step    = 0.3
+	decay   = 2e-6
+	leftOut = 0.15
 )
 
 // Train fits a multinomial logistic regression by AdaGrad.
@@ -89,10 +91,11 @@ func train(es []example, rows []Row) *Weights {
 	var biasSum [task.Count]float32
 	d := newDice(2)
 	order := d.Perm(len(es))
+	var thin example
 	for range passes {
 		d.Shuffle(len(order), func(i, k int) { order[i], order[k] = order[k], order[i] })
 		for _, i := range order {
-			e := &es[i]
+			e := thinned(d, &es[i], &thin)
 			p := w.scores(e)
 			for k := range p {
 				g := p[k]
@@ -112,6 +115,25 @@ func train(es []example, rows []Row) *Weights {
 	return w
 }
 
+// thinned leaves some features of an example out, others each time, so that no
+// few words of a template carry it alone. It fills and returns to.
+func thinned(d dice, e, to *example) *example {
+	to.buckets, to.parts = to.buckets[:0], to.parts[:0]
+	to.label, to.any, to.weight = e.label, e.any, e.weight
+	at := 0
+	for _, p := range e.parts {
+		kept := len(to.buckets)
+		for _, b := range e.buckets[at : at+p.n] {
+			if !d.chance(leftOut) {
+				to.buckets = append(to.buckets, b)
+			}
+		}
+		to.parts = append(to.parts, part{len(to.buckets) - kept, p.weight})
+		at += p.n
+	}
+	return to
+}
+
 func (w *Weights) move(e *example, p *task.Scores, sums []float32) {
 	at := 0
 	for _, part := range e.parts {
@@ -128,9 +150,14 @@ func (w *Weights) move(e *example, p *task.Scores, sums []float32) {
 }
 
 // scores are the confidences of the tasks, at temperature 1.
-func (w *Weights) scores(e *example) task.Scores { return w.sharpened(e, 1) }
+func (w *Weights) scores(e *example) task.Scores {
+	s := w.logits(e)
+	soften(&s, 1)
+	return s
+}
 
-func (w *Weights) sharpened(e *example, sharpness float32) (s task.Scores) {
+// logits are the sums behind the confidences.
+func (w *Weights) logits(e *example) (s task.Scores) {
 	at := 0
 	for _, part := range e.parts {
 		var sum task.Scores
@@ -145,9 +172,16 @@ func (w *Weights) sharpened(e *example, sharpness float32) (s task.Scores) {
 		}
 		at += part.n
 	}
+	for k := range s {
+		s[k] += w.Bias[k]
+	}
+	return s
+}
+
+func soften(s *task.Scores, sharpness float32) {
 	top, total := float32(math.Inf(-1)), float32(0)
 	for k := range s {
-		s[k] = (s[k] + w.Bias[k]) * sharpness
+		s[k] *= sharpness
 		top = max(top, s[k])
 	}
 	for k := range s {
@@ -157,20 +191,17 @@ func (w *Weights) sharpened(e *example, sharpness float32) (s task.Scores) {
 	for k := range s {
 		s[k] /= total
 	}
-	return s
 }
 
-// temperature is the one at which confidences on rows not trained on are
-// nearest to how often they are right.
-func (w *Weights) temperature(held []example) float32 {
+// temperature is the one at which the confidences of rows that were left out
+// are nearest to how often they are right.
+func temperature(held []example) float32 {
 	best, at := math.Inf(1), float32(1)
-	for t := float32(0.5); t <= 4; t *= 1.05 {
+	for t := float32(0.5); t <= 6; t *= 1.03 {
 		loss := 0.0
 		for i := range held {
-			if held[i].any {
-				continue
-			}
-			s := w.sharpened(&held[i], 1/t)
+			s := held[i].logits
+			soften(&s, 1/t)
 			loss -= math.Log(float64(max(s[held[i].label], 1e-6)))
 		}
 		if loss < best {

@@ -52,8 +52,7 @@ func classify(r *dialect.Request, n *Requirements) (tasks map[string]float64, pr
 	if n.Insert {
 		return map[string]float64{TaskCoding: 1}, TaskCoding, true
 	}
-	in := task.Read(r, nil)
-	text := task.Judge(&in)
+	text := task.Of(r)
 	best, lead := text.Best()
 	sure := text[best] >= clearLeast && lead >= clearLead
 	seen := structural(r, n, sure && best == task.Coding)

@@ -3,7 +3,7 @@ package task
 import "math/bits"
 
 // Buckets is the number of weights each task has. Features share them by hash.
-const Buckets = 1 << 15
+const Buckets = 53 << 10
 
 // group is a part of a request whose features are weighed together, so that a
 // long text says no more than a short one.
@@ -21,7 +21,7 @@ const (
 
 // weightOf is the length of a group's features taken together; of shapes, of
 // each feature.
-var weightOf = [groups]float32{groupHead: 1, groupTail: 0.8, groupBody: 0.6, groupEarlier: 0.5, groupSystem: 0.4, groupShape: 0.12}
+var weightOf = [groups]float32{groupHead: 1, groupTail: 0.8, groupBody: 0.5, groupEarlier: 0.5, groupSystem: 0.4, groupShape: 0.12}
 
 // most features of a group that are looked at; more say nothing new.
 var mostOf = [groups]int{groupHead: 900, groupTail: 600, groupBody: 900, groupEarlier: 200, groupSystem: 300, groupShape: 100}
@@ -78,53 +78,41 @@ func (f *Features) room() bool {
 	return len(f.buckets)-at < mostOf[f.group]
 }
 
-// back forgets the features from a place on: of a sentence left out.
-func (f *Features) back(to int) {
-	for _, b := range f.buckets[to:] {
-		f.seen[b>>6] &^= 1 << (b & 63)
-	}
-	f.buckets = f.buckets[:to]
-}
-
 // Extract fills f with the features of a request.
 func (f *Features) Extract(in *Input) {
 	f.reset()
-	z := split(in.User)
-	if !f.user(&z, true) {
-		f.reset() // it speaks to the machinery only: then that is its text
-		f.user(&z, false)
-	}
+	user := withoutAddresses(in.User)
+	z := split(user)
+	f.user(&z)
 	f.begin(groupEarlier)
-	f.text(in.Earlier, plain, true)
+	f.text(in.Earlier, plain)
 	f.end(groupEarlier)
 	f.begin(groupSystem)
-	f.text(in.System, plain, false)
+	f.text(in.System, plain)
 	f.end(groupSystem)
 	f.begin(groupShape)
-	f.shape.read(in, &z)
+	f.shape.read(in, user, &z)
 	f.shape.emit(f)
 	f.end(groupShape)
 }
 
 func (f *Features) reset() {
-	buckets := f.buckets[:0]
-	*f = Features{buckets: buckets}
+	f.buckets = f.buckets[:0]
+	f.seen = [Buckets / 64]uint64{}
+	f.ends = [groups]int{}
 }
 
-// user adds the three parts of the user's text; false when nothing was left.
-func (f *Features) user(z *zones, leaveOut bool) bool {
+// user adds the three parts of the user's text.
+func (f *Features) user(z *zones) {
 	f.begin(groupHead)
-	f.text(z.head, full, leaveOut)
+	f.text(z.head, full)
 	f.end(groupHead)
 	f.begin(groupTail)
-	f.text(z.tail, full, leaveOut)
+	f.text(z.tail, full)
 	f.end(groupTail)
 	f.begin(groupBody)
-	for _, b := range z.body {
-		f.text(b, plain, leaveOut)
-	}
+	f.text(z.body, plain)
 	f.end(groupBody)
-	return len(f.buckets) > 0
 }
 
 // detail says which features of the words are taken.
@@ -146,23 +134,19 @@ const (
 	tagClass = 0x2545f4914f6cdd1d
 )
 
-// text adds the features of a text, sentence by sentence. Sentences that
-// address the machinery are left out.
-func (f *Features) text(b []byte, d detail, leaveOut bool) {
-	var w window
+// text adds the features of a text, sentence by sentence.
+func (f *Features) text(b []byte, d detail) {
+	var w, said window
 	for i := 0; i < len(b) && f.room(); {
-		start, said := len(f.buckets), window{first: w.first}
-		n, c := f.sentence(b[i:], d, &said)
-		if leaveOut && c.addressesMachine() {
-			f.back(start)
-		} else {
-			w = said
+		w = window{first: w.first}
+		i += f.sentence(b[i:], d, &w)
+		if w.last.kind != none {
+			said = w
 		}
-		i += n
 	}
-	if d == full && w.last.kind != none {
-		f.add(w.last.hash ^ tagLast)
-		f.add((w.last.hash ^ w.last2.hash*hashPrime) ^ tagLast)
+	if d == full && said.last.kind != none {
+		f.add(said.last.hash ^ tagLast)
+		f.add((said.last.hash ^ said.last2.hash*hashPrime) ^ tagLast)
 	}
 }
 
@@ -172,45 +156,35 @@ type window struct {
 	first              int // words so far, up to 3
 }
 
-// address gathers what shows that a sentence speaks to the machinery.
-type address struct {
-	override, orders, routing, target, command bool
-}
-
-// addressesMachine: it overrides orders, or commands where the request shall
-// go. Speaking about either is no address: "how do I route a packet".
-func (a *address) addressesMachine() bool {
-	return a.override && a.orders || a.command && a.target
-}
-
 const sentenceMost = 240 // bytes; a longer one is cut
 
 // sentence adds the features of the first sentence of b and returns its size.
-func (f *Features) sentence(b []byte, d detail, w *window) (size int, a address) {
-	words := 0
+func (f *Features) sentence(b []byte, d detail, w *window) (size int) {
 	for i := 0; i < len(b); {
 		t := next(b, i)
 		if t.kind == none {
-			return len(b), a
+			return len(b)
 		}
-		if n := breakIn(b, i, t.start); n > 0 && words > 0 {
-			return n, a
+		if n := breakIn(b, i, t.start); n > 0 && w.last.kind != none {
+			return n
 		}
 		if t.start > sentenceMost && t.kind != sign {
-			return t.start, a
+			return t.start
 		}
 		i = t.end
 		if t.kind == mark {
-			if breakSize(b[t.start:]) > 0 && words > 0 {
-				return t.end, a
+			if breakSize(b[t.start:]) > 0 && w.last.kind != none {
+				return t.end
 			}
 			f.mark(&t, w)
 			continue
 		}
-		words++
-		f.token(b, &t, d, w, &a)
+		if t.kind == sign {
+			t.class = classOfSigns(b, &t, &w.last)
+		}
+		f.token(b, &t, d, w)
 	}
-	return len(b), a
+	return len(b)
 }
 
 // breakIn returns the end of a line break among the spaces from i to to.
@@ -234,15 +208,8 @@ func (f *Features) mark(t *token, w *window) {
 	}
 }
 
-func (f *Features) token(b []byte, t *token, d detail, w *window, a *address) {
+func (f *Features) token(b []byte, t *token, d detail, w *window) {
 	pair := step(w.last.hash, rune(t.hash)) ^ t.hash
-	if t.kind == sign {
-		if w.last.kind == sign && w.last.end == t.start {
-			r := step(w.last.hash, lastRune(b[t.start:t.end]))
-			t.class = classOf(r)
-		}
-	}
-	a.see(t, w)
 	f.add(t.hash)
 	if t.kind == sign {
 		f.add(pair ^ tagPair)
@@ -301,42 +268,4 @@ func (f *Features) inner(b []byte) {
 			f.add(h[2] ^ tagInner ^ 1)
 		}
 	}
-}
-
-// see gathers what shows that a sentence speaks to the machinery.
-func (a *address) see(t *token, w *window) {
-	c := t.class
-	if c == 0 && t.kind != word {
-		return
-	}
-	a.orders = a.orders || a.override && c&orders != 0
-	a.override = a.override || c&override != 0
-	if c&routing != 0 && (w.last.kind != word || w.last.class&orders != 0 || isJoin(w.last.hash)) {
-		a.command = true
-	}
-	a.target = a.target || a.command && c&(machine|orders) != 0 && c&routing == 0 || a.command && isPronoun(t.hash)
-	a.routing = a.routing || c&routing != 0
-}
-
-var (
-	joins    = [...]uint64{hashOf("and"), hashOf("please"), hashOf("must"), hashOf("then"), hashOf("to"), hashOf("always"), hashOf("instead"), hashOf("just"), hashOf("set"), hashOf("und"), hashOf("et"), hashOf("y"), hashOf("и"), hashOf("now")}
-	pronouns = [...]uint64{hashOf("this"), hashOf("it"), hashOf("me"), hashOf("everything"), hashOf("dies"), hashOf("diese"), hashOf("ceci"), hashOf("esto"), hashOf("это"), hashOf("इसे"), hashOf("هذا"), hashOf("이것을")}
-)
-
-func isJoin(h uint64) bool {
-	for _, j := range joins {
-		if j == h {
-			return true
-		}
-	}
-	return false
-}
-
-func isPronoun(h uint64) bool {
-	for _, p := range pronouns {
-		if p == h {
-			return true
-		}
-	}
-	return false
 }

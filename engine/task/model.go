@@ -4,12 +4,7 @@ import (
 	_ "embed"
 	"encoding/binary"
 	"math"
-	"sync"
 )
-
-// scratch holds features between requests: their marks are too big for a
-// stack that grows.
-var scratch = sync.Pool{New: func() any { return &Features{buckets: make([]uint16, 0, 2048)} }}
 
 // The file of weights: for each task a bias and a scale, then a byte for each
 // bucket and task; last the temperature. Written by Encode.
@@ -67,14 +62,6 @@ func Encode(bias [Count]float32, weights []float32, temperature float32) []byte 
 	return b
 }
 
-// Judge returns the confidences of the tasks.
-func Judge(in *Input) Scores {
-	f := scratch.Get().(*Features)
-	defer scratch.Put(f)
-	f.Extract(in)
-	return trained.score(f)
-}
-
 func (m *model) score(f *Features) Scores {
 	var sum Scores
 	f.Groups(func(buckets []uint16, weight float32) {
@@ -86,11 +73,11 @@ func (m *model) score(f *Features) Scores {
 			}
 		}
 		for k, p := range part {
-			sum[k] += weight * float32(p)
+			sum[k] += float32(weight * float32(p)) // rounded here: not every processor would
 		}
 	})
 	for k := range sum {
-		sum[k] = (sum[k]*m.scale[k] + m.bias[k]) * m.sharpness
+		sum[k] = float32(float32(sum[k]*m.scale[k])+m.bias[k]) * m.sharpness
 	}
 	sum.soften()
 	return sum

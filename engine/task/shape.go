@@ -49,18 +49,18 @@ const (
 	scripts int = iota
 )
 
-func (s *shape) read(in *Input, z *zones) {
-	u := bytes.TrimSpace(in.User)
+func (s *shape) read(in *Input, user []byte, z *zones) {
+	u := bytes.TrimSpace(user)
 	*s = shape{size: len(u), turns: in.Turns, code: in.Code}
 	s.count(u)
 	s.eachLine(u)
 	s.headScript = scriptOf(z.head)
-	rest := z.body[0]
+	rest := z.body
 	if len(rest) < 8 {
 		rest = z.tail
 	}
 	s.restScript = scriptOf(rest)
-	s.hasBody, s.hasTail = len(z.body[0]), len(z.tail)
+	s.hasBody, s.hasTail = len(z.body), len(z.tail)
 	s.endsAsked = endsWith(u, "?", "？", "؟")
 	s.endsColon = endsWith(u, ":", "：")
 	s.tailAsked = bytes.ContainsAny(z.head, "?？؟")
@@ -216,7 +216,7 @@ func isOption(line []byte) bool {
 		return false
 	}
 	c, d := line[i]|0x20, line[i+1]
-	return c >= 'a' && c <= 'h' && (d == ')' || d == '.') || string(line[:min(3, len(line))]) == "- " && false
+	return c >= 'a' && c <= 'h' && (d == ')' || d == '.')
 }
 
 // isSpeaker: "Name: what they say".

@@ -53,6 +53,9 @@ const stemRunes = 5
 // next reads the token at b[i:]; kind none at the end.
 func next(b []byte, i int) token {
 	for i < len(b) {
+		if plainLetter[b[i]] != 0 {
+			return wordAt(b, i)
+		}
 		r, size := rune(b[i]), 1
 		if r >= utf8.RuneSelf {
 			r, size = utf8.DecodeRune(b[i:])
@@ -78,34 +81,65 @@ func next(b []byte, i int) token {
 // wordAt reads letters. An apostrophe ends a word ("don't" is two), an
 // underscore or digit inside does not.
 func wordAt(b []byte, i int) token {
-	t := token{kind: word, hash: hashStart, start: i}
+	t := token{kind: word, start: i}
+	h, runes := uint64(hashStart), 0
 	for i < len(b) {
-		r, size := rune(b[i]), 1
-		if r >= utf8.RuneSelf {
-			r, size = utf8.DecodeRune(b[i:])
-			if isUnspaced(r) {
+		r, size := rune(plainLetter[b[i]]), 1
+		if r == 0 {
+			if r, size = letterAt(b[i:], runes > 0); size == 0 {
 				break
 			}
 			t.inner = t.inner || isGlued(r)
-		}
-		if !isLetter(r) && r != '_' && !(isDigit(r) && t.runes > 0) && !unicode.Is(unicode.Mn, r) && !unicode.Is(unicode.Mc, r) {
-			break
+			if r = fold(r); r == 0 {
+				i += size
+				continue
+			}
 		}
 		i += size
-		if r = fold(r); r == 0 {
-			continue
-		}
-		t.hash = step(t.hash, r)
-		if t.runes++; t.runes == stemRunes {
-			t.stem = t.hash ^ 0x5bd1e995
+		h = step(h, r)
+		if runes++; runes == stemRunes {
+			t.stem = h ^ 0x5bd1e995
 		}
 	}
-	if t.runes <= stemRunes {
+	if runes <= stemRunes {
 		t.stem = 0
 	}
-	t.end = max(i, t.start+1)
-	t.class = classOf(t.hash)
+	t.hash, t.runes, t.end = h, runes, max(i, t.start+1)
+	t.class = classOf(h)
 	return t
+}
+
+// letterAt returns what may stand in a word at b beside plain letters; size 0
+// = nothing. Digits may stand inside only.
+func letterAt(b []byte, inside bool) (r rune, size int) {
+	c := b[0]
+	if c < utf8.RuneSelf {
+		if c == '_' || inside && c >= '0' && c <= '9' {
+			return rune(c), 1
+		}
+		return 0, 0
+	}
+	r, size = utf8.DecodeRune(b)
+	if isUnspaced(r) || !isLetter(r) && !isCombining(r) && !(inside && isDigit(r)) {
+		return 0, 0
+	}
+	return r, size
+}
+
+// plainLetter has the small letter of each plain letter, 0 for the rest.
+var plainLetter = func() (t [256]byte) {
+	for c := 'a'; c <= 'z'; c++ {
+		t[c], t[c-0x20] = byte(c), byte(c)
+	}
+	return t
+}()
+
+// classOfSigns is the class of two characters that follow each other.
+func classOfSigns(b []byte, t, last *token) class {
+	if last.kind != sign || last.end != t.start {
+		return 0
+	}
+	return classOf(step(last.hash, lastRune(b[t.start:t.end])))
 }
 
 func numberAt(b []byte, i int) token {
@@ -138,6 +172,11 @@ func isLetter(r rune) bool {
 		return r|0x20 >= 'a' && r|0x20 <= 'z'
 	}
 	return unicode.IsLetter(r)
+}
+
+// isCombining: vowel signs and accents that follow a letter.
+func isCombining(r rune) bool {
+	return r >= 0x300 && (unicode.Is(unicode.Mn, r) || unicode.Is(unicode.Mc, r))
 }
 
 // isUnspaced: Chinese characters, kana, Thai: words are not told apart by

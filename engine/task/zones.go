@@ -9,8 +9,7 @@ import (
 // or the end; between them, between quotes or fences, and after a colon stands
 // what it is asked of.
 type zones struct {
-	head, tail []byte
-	body       [3][]byte
+	head, tail, body []byte
 }
 
 const (
@@ -40,7 +39,7 @@ func split(u []byte) (z zones) {
 	} else if len(u) > shortText && len(rest) <= tailMost {
 		z.tail, rest = rest, nil
 	}
-	z.body[0] = rest
+	z.body = rest
 	return z
 }
 
