@@ -31,6 +31,7 @@ type cli struct {
 	Memory    bytes         `help:"What all loaded models must fit in, like 16GB (default: no limit)."`
 	GPU       float64       `name:"gpu" help:"Share of a loaded model in VRAM, 0 to 1."`
 	LoadRate  bytes         `help:"Bytes a load reads per second, like 2GB (default: instant)."`
+	PullRate  bytes         `help:"Bytes a pull fetches per second (default: instant)."`
 	Prefill   float64       `help:"Prompt tokens per second (default: unpaced)."`
 	Decode    float64       `help:"Output tokens per second and slot (default: unpaced)."`
 	APIKey    string        `name:"api-key" help:"llama-server: the key requests must bring."`
@@ -61,7 +62,7 @@ func (c *cli) run() error {
 func (c *cli) start() (*runtimetest.Fake, error) {
 	config := runtimetest.FakeConfig{Kind: c.Kind, Router: c.Router, Addr: c.Addr, Parallel: c.Parallel,
 		MaxLoaded: c.MaxLoaded, Context: c.Context, KeepAlive: c.KeepAlive, MemoryBytes: int64(c.Memory), GPU: c.GPU,
-		LoadBytesPerSecond: float64(c.LoadRate), PrefillRate: c.Prefill, DecodeRate: c.Decode,
+		LoadBytesPerSecond: float64(c.LoadRate), PullBytesPerSecond: float64(c.PullRate), PrefillRate: c.Prefill, DecodeRate: c.Decode,
 		APIKey: c.APIKey, RecordingsDir: c.Replay, KeepRequests: c.Log}
 	for _, spec := range c.Model {
 		m, err := parseModel(spec)
