@@ -279,8 +279,10 @@ func (a *api) models(w http.ResponseWriter, r *http.Request) {
 // pull answers with progress lines; what fails before the first of them has a
 // status of its own, later failures are the last line.
 func (a *api) pull(w http.ResponseWriter, r *http.Request, model string) {
-	out := lines(w)
-	if err := a.Node.Pull(r.Context(), model, func(p Progress) { out.write(p) }); err != nil {
+	ctx, stop := context.WithCancel(r.Context())
+	defer stop()
+	out := lines(w, stop)
+	if err := a.Node.Pull(ctx, model, func(p Progress) { out.write(p) }); err != nil {
 		out.fail(err, func(message string) any { return Progress{Status: "failed", Error: message} })
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"time"
 
 	"bellwether/engine/measure"
 )
@@ -37,8 +38,10 @@ func (a *api) eval(w http.ResponseWriter, r *http.Request) {
 	if !read(w, r, &wish) {
 		return
 	}
-	out := lines(w)
-	if err := a.Measure.Eval(r.Context(), wish, func(s measure.Step) { out.write(s) }); err != nil {
+	ctx, stop := context.WithCancel(r.Context())
+	defer stop()
+	out := lines(w, stop)
+	if err := a.Measure.Eval(ctx, wish, func(s measure.Step) { out.write(s) }); err != nil {
 		out.fail(err, func(message string) any { return measure.Step{Error: message} })
 	}
 }
@@ -49,8 +52,10 @@ func (a *api) probe(w http.ResponseWriter, r *http.Request) {
 	if !read(w, r, &wish) {
 		return
 	}
-	out := lines(w)
-	err := a.Measure.Probe(r.Context(), wish, func(f measure.Finding) { out.write(f) })
+	ctx, stop := context.WithCancel(r.Context())
+	defer stop()
+	out := lines(w, stop)
+	err := a.Measure.Probe(ctx, wish, func(f measure.Finding) { out.write(f) })
 	if err != nil {
 		out.fail(err, func(message string) any { return map[string]string{"error": message} })
 	}
@@ -61,13 +66,18 @@ type lineWriter struct {
 	w     http.ResponseWriter
 	out   *json.Encoder
 	rc    *http.ResponseController
+	lost  func()
 	began bool
 }
 
-func lines(w http.ResponseWriter) *lineWriter {
+// lineTime is how long a client may take to read a line.
+const lineTime = time.Minute
+
+// lines makes a lineWriter; lost is called when its client reads no more.
+func lines(w http.ResponseWriter, lost func()) *lineWriter {
 	out := json.NewEncoder(w)
 	out.SetEscapeHTML(false)
-	return &lineWriter{w: w, out: out, rc: http.NewResponseController(w)}
+	return &lineWriter{w: w, out: out, rc: http.NewResponseController(w), lost: lost}
 }
 
 func (l *lineWriter) write(v any) {
@@ -76,8 +86,10 @@ func (l *lineWriter) write(v any) {
 		l.w.Header().Set("Content-Type", "application/x-ndjson")
 		l.w.Header().Set("Cache-Control", "no-store")
 	}
-	_ = l.out.Encode(v)
-	_ = l.rc.Flush()
+	_ = l.rc.SetWriteDeadline(time.Now().Add(lineTime))
+	if l.out.Encode(v) != nil || l.rc.Flush() != nil {
+		l.lost()
+	}
 }
 
 // fail ends the answer with an error: with its status before the first line,

@@ -45,6 +45,7 @@ func (s *state) heartbeat(now time.Time) fleet.Heartbeat {
 		IncludesGrant: s.grants.included(now),
 		State:         s.nodeState(),
 		Hardware:      s.hardware(),
+		Readings:      s.live(),
 		Pools:         s.poolsNow(),
 		Uncertain:     s.ledger.Uncertain(now),
 	}
@@ -119,6 +120,19 @@ func tri(r sense.Reading[bool]) fleet.Tri {
 		return fleet.Unknown
 	}
 	return fleet.TriOf(r.V)
+}
+
+// live is what the senses say, for people.
+func (s *state) live() fleet.Readings {
+	r := s.readings
+	out := fleet.Readings{
+		CPU:             fleet.Reading[float64]{V: r.Load.V, Known: r.Load.Known},
+		MemoryAvailable: fleet.Reading[int64]{V: r.Available.V, Known: r.Available.Known},
+	}
+	if r.Total.Known && r.Available.Known {
+		out.MemoryUsed = fleet.Know(max(0, r.Total.V-r.Available.V))
+	}
+	return out
 }
 
 func (s *state) hardware() fleet.Hardware {

@@ -130,6 +130,14 @@ type NodeState struct {
 	OwnRequests  string  `json:"own_requests,omitempty"` // the node's setting: serve, ""
 }
 
+// Readings are what a machine's senses say of the moment, for people: nothing
+// is decided by them.
+type Readings struct {
+	CPU             Reading[float64] `json:"cpu"` // share of all cores that is busy, 0 to 1
+	MemoryUsed      Reading[int64]   `json:"memory_used"`
+	MemoryAvailable Reading[int64]   `json:"memory_available"` // to be had without swapping
+}
+
 // Heartbeat is all an agent reports of its node. Every field is a copy.
 type Heartbeat struct {
 	Node     string `json:"node"` // id
@@ -141,6 +149,7 @@ type Heartbeat struct {
 	IncludesGrant uint64         `json:"includes_grant"`
 	State         NodeState      `json:"state"`
 	Hardware      Hardware       `json:"hardware"`
+	Readings      Readings       `json:"readings"`
 	Pools         []Pool         `json:"pools"`
 	Runtimes      []RuntimeState `json:"runtimes"`
 	Deployments   []Deployment   `json:"deployments"`

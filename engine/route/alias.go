@@ -203,3 +203,39 @@ func (p *Policy) Choosable() []string {
 	slices.Sort(out)
 	return out
 }
+
+// AliasMembers says which deployments of the fleet an alias may choose among,
+// by id, and which of the models it lists no machine has. What else is in a
+// deployment's way depends on the request.
+func (p *Policy) AliasMembers(key string, f *fleet.Snapshot) (all []fleet.DeploymentID, absent []string) {
+	a, ok := p.Aliases[key]
+	if !ok {
+		return nil, nil
+	}
+	has := make([]bool, len(a.Models))
+	for i := range f.Nodes {
+		n := &f.Nodes[i]
+		for k := range n.Deployments {
+			d := &n.Deployments[k]
+			if d.Disabled || !hasTags(d, a.Tags) || a.RequireVision && d.Can(fleet.CapVision).Support != fleet.Yes {
+				continue
+			}
+			member := a.open() && d.Can(fleet.CapChat).Support != fleet.No
+			for m, name := range a.Models {
+				if isMember(name, n, d) {
+					member, has[m] = true, true
+				}
+			}
+			if member {
+				all = append(all, d.ID)
+			}
+		}
+	}
+	slices.SortFunc(all, fleet.DeploymentID.Compare)
+	for m, name := range a.Models {
+		if !has[m] {
+			absent = append(absent, name)
+		}
+	}
+	return all, absent
+}
