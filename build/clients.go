@@ -28,14 +28,15 @@ func (s *suite) clientTests(ctx context.Context) error {
 	if err := goBuild(ctx, dir, "./cmd/bellwether", "./cmd/fakeruntime"); err != nil {
 		return err
 	}
-	return s.nodeTests(ctx,
+	return s.nodeTests(ctx, clientsDir, "*.test.js",
 		"BELLWETHER="+filepath.Join(dir, exe("bellwether")),
 		"FAKERUNTIME="+filepath.Join(dir, exe("fakeruntime")))
 }
 
-// nodeTests runs the suite of clientsDir and counts its tests.
-func (s *suite) nodeTests(ctx context.Context, env ...string) error {
-	files, err := filepath.Glob(filepath.Join(clientsDir, "*.test.js"))
+// nodeTests runs the files of a folder that match a pattern, and counts their
+// tests.
+func (s *suite) nodeTests(ctx context.Context, dir, pattern string, env ...string) error {
+	files, err := filepath.Glob(filepath.Join(dir, pattern))
 	if err != nil {
 		return err
 	}
@@ -44,7 +45,7 @@ func (s *suite) nodeTests(ctx context.Context, env ...string) error {
 		args = append(args, filepath.Base(f))
 	}
 	cmd := command(ctx, "node", args...)
-	cmd.Dir = clientsDir
+	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), env...)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()

@@ -12,13 +12,14 @@ import (
 )
 
 // soakTask takes the time that a change cannot: each fuzz test for a while,
-// all race tests several times, and the client libraries against a real
-// runtime where one is found.
+// all race tests several times, the client libraries against a real runtime
+// where one is found, and the admin UI under the load of a large fleet.
 func soakTask(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet("soak", flag.ContinueOnError)
 	each := flags.Duration("for", time.Minute, "time for each fuzz test")
 	rounds := flags.Int("rounds", 5, "runs of all tests")
 	live := flags.Bool("live", false, "only the clients against a real runtime")
+	ui := flags.Bool("ui", false, "only the admin UI under load")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -28,12 +29,17 @@ func soakTask(ctx context.Context, args []string) error {
 		s.step("clients against a real runtime", func() error { return s.liveClients(ctx) })
 		return s.summary()
 	}
+	if *ui {
+		s.step("admin UI under load", func() error { return s.browserSoak(ctx) })
+		return s.summary()
+	}
 	s.step("fuzzing", func() error { return s.fuzz(ctx, *each) })
 	s.step("all tests, again and again", func() error {
 		flags := append(s.raceFlags(), fmt.Sprintf("-count=%d", *rounds), "-timeout=2h")
 		return s.goTests(ctx, flags, "./...")
 	})
 	s.step("clients against a real runtime", func() error { return s.liveClients(ctx) })
+	s.step("admin UI under load", func() error { return s.browserSoak(ctx) })
 	return s.summary()
 }
 
