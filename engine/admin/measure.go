@@ -90,6 +90,7 @@ func (l *lineWriter) write(v any) {
 	if l.out.Encode(v) != nil || l.rc.Flush() != nil {
 		l.lost()
 	}
+	_ = l.rc.SetWriteDeadline(time.Time{}) // the next line may be long in coming
 }
 
 // fail ends the answer with an error: with its status before the first line,
