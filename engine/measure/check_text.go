@@ -18,6 +18,7 @@ type Summary struct {
 	// Forbid must not be there: what the text does not say, or says otherwise.
 	Forbid   []string `yaml:"forbid"`
 	MaxWords int      `yaml:"max_words"`
+	Begins   string   `yaml:"begins"` // "" = however it likes
 }
 
 func (s *Summary) example() string { return "" }
@@ -33,6 +34,9 @@ func (s *Summary) judge(answer string) string {
 	said := searchable(answer)
 	if n := countWords(answer); n > s.MaxWords {
 		return fmt.Sprintf("has %d words, %d are allowed", n, s.MaxWords)
+	}
+	if !strings.HasPrefix(said, searchable(s.Begins)) {
+		return fmt.Sprintf("does not begin with %q", s.Begins)
 	}
 	return missesOrSays(said, s.Facts, s.Forbid)
 }
