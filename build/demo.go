@@ -34,16 +34,18 @@ type demoRuntime struct {
 }
 
 // demoRuntimes are three machines one could own. A model's name on two of them
-// is the same model; while nothing is measured, the first by name gets it. Sizes and load rates are a tenth of real ones, so that
-// all of it fits into the memory of any machine the demo runs on.
+// is the same model; while nothing is measured, the first by name gets it. Sizes
+// and load rates are a tenth of real ones, so that all of it fits into the
+// memory of any machine the demo runs on.
 func demoRuntimes() []demoRuntime {
 	return []demoRuntime{
 		{name: "desk", kind: "ollama", about: "fast, 64 GB",
 			flags: []string{"--memory", "6.4GB", "--load-rate", "600MB", "--prefill", "1200", "--decode", "70", "--parallel", "4",
-				"-m", "qwen3:8b=520MB,ctx=32768,caps=completion+tools", "-m", "gpt-oss:20b=1.3GB,ctx=32768,caps=completion+tools+thinking", "-m", "nomic-embed-text=30MB,caps=embedding,width=768"}},
+				"-m", "qwen3:8b=520MB,ctx=32768,caps=completion+tools,family=qwen3,params=8.2B", "-m", "qwen2.5-coder:14b=900MB,ctx=32768,caps=completion+tools,family=qwen2,params=14.8B",
+				"-m", "nomic-embed-text=30MB,caps=embedding,width=768,family=nomic-bert"}},
 		{name: "laptop", kind: "ollama", about: "middling, 16 GB",
 			flags: []string{"--memory", "1.6GB", "--load-rate", "200MB", "--prefill", "300", "--decode", "25", "--parallel", "1",
-				"-m", "qwen3:8b=520MB,ctx=32768,caps=completion+tools", "-m", "llava:7b=470MB,caps=completion+vision"}},
+				"-m", "qwen3:8b=520MB,ctx=32768,caps=completion+tools,family=qwen3,params=8.2B", "-m", "llava:7b=470MB,caps=completion+vision,params=7.2B"}},
 		{name: "cupboard", kind: "llama-server", about: "slow, one small model always loaded",
 			flags: []string{"--prefill", "80", "--decode", "9", "--parallel", "2", "-m", "llama3.2:3b=200MB,ctx=8192"}},
 	}
@@ -176,7 +178,7 @@ func (d *demo) lookForModels(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, model := range []string{"qwen3:8b", "gpt-oss:20b", "llava:7b", "llama3.2:3b"} {
+	for _, model := range []string{"qwen3:8b", "qwen2.5-coder:14b", "llava:7b", "llama3.2:3b"} {
 		if !strings.Contains(string(text), model) {
 			return fmt.Errorf("%s is not listed yet", model)
 		}
@@ -196,6 +198,8 @@ func (d *demo) explain() {
 		say("  %s", line)
 	}
 	bell := fmt.Sprintf("%s --data-dir %s", d.path(exe("bellwether")), d.path("data"))
+	say("\nLet it choose, by what each request is about:\n")
+	say(`  curl -s %s/v1/chat/completions -d '{"model":"auto:quality","messages":[{"role":"user","content":"Write a Go function that reverses a linked list."}]}'`, d.address)
 	say("\nSee where requests went, and why:\n")
 	say("  %s status", bell)
 	say("  %s decisions", bell)
@@ -213,7 +217,7 @@ func (d *demo) requests() []string {
 	const hi = `"messages":[{"role":"user","content":"Why is the sky blue?"}]`
 	return []string{
 		fmt.Sprintf(`curl -sN %s/v1/chat/completions -H 'Content-Type: application/json' -d '{"model":"qwen3:8b","stream":true,%s}'`, d.address, hi),
-		fmt.Sprintf(`curl -s %s/v1/messages -H 'Content-Type: application/json' -d '{"model":"gpt-oss:20b","max_tokens":200,%s}'`, d.address, hi),
+		fmt.Sprintf(`curl -s %s/v1/messages -H 'Content-Type: application/json' -d '{"model":"claude-sonnet-4-5","max_tokens":200,%s}'`, d.address, hi),
 		fmt.Sprintf(`curl -s %s/v1/responses -H 'Content-Type: application/json' -d '{"model":"llama3.2:3b","input":"Why is the sky blue?"}'`, d.address),
 		fmt.Sprintf(`curl -sN %s/api/chat -d '{"model":"qwen3:8b",%s}'`, d.address, hi),
 		fmt.Sprintf(`curl -s %s/v1/embeddings -H 'Content-Type: application/json' -d '{"model":"nomic-embed-text","input":"sky","dimensions":6}'`, d.address),

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -27,8 +28,17 @@ func (e *environ) printRecord(r *route.Record, called names) {
 		millis(t.QueueMs), millis(t.LoadMs), millis(t.TTFTMs), millis(t.TotalMs), tokens(r.Usage))
 	n := r.Requirements
 	e.printf("  needs about %d tokens in, %d out%s\n", n.Tokens.Input, n.Tokens.Output, needs(&n))
+	if about := tasks(&n); about != "" {
+		e.printf("  is about %s\n", about)
+	}
+	if r.Alias != "" {
+		e.printf("  chosen by the alias %s, profile %s\n", r.Alias, r.Profile)
+	}
 	for _, c := range r.Candidates {
 		e.printf("\n  %6.1f  %s\n          %s\n", c.NodeScore, called.of(c.Deployment), signals(&c.Signals))
+		if words := c.RankWords(); words != "" {
+			e.printf("          %s (%s)\n", words, c.Evidence)
+		}
 		for _, note := range c.Notes {
 			e.printf("          %s\n", note)
 		}
@@ -61,6 +71,21 @@ func (e *environ) printParts(parts []route.RecordPart, called names) {
 	if len(parts) > 0 {
 		e.printf("\n")
 	}
+}
+
+// tasks names what a request is about and how sure that is, the likeliest first.
+func tasks(n *route.Requirements) string {
+	names := slices.SortedFunc(maps.Keys(n.Tasks), func(a, b string) int {
+		return cmp.Or(cmp.Compare(n.Tasks[b], n.Tasks[a]), cmp.Compare(a, b))
+	})
+	var parts []string
+	for _, name := range names {
+		parts = append(parts, fmt.Sprintf("%s %.0f %%", name, 100*n.Tasks[name]))
+	}
+	if len(parts) > 0 && !n.Clear {
+		parts[len(parts)-1] += " (unclear)"
+	}
+	return strings.Join(parts, ", ")
 }
 
 // signals lists the parts of a score that count.

@@ -91,8 +91,8 @@ func (p *Plan) words() string {
 
 func (d *Decision) explainCandidate(b *strings.Builder, c *Candidate) {
 	fmt.Fprintf(b, "%s %s = %s\n", d.called(c.Deployment), points(c.NodeScore), c.Signals.words())
-	if c.ranked() {
-		fmt.Fprintf(b, "  score %s = quality %s%s\n", points(c.Score), points(c.Quality), c.costWords())
+	if words := c.RankWords(); words != "" {
+		fmt.Fprintf(b, "  %s\n", words)
 	}
 	fmt.Fprintf(b, "  depth %d of %d, needs %s + %s", c.Depth, c.Slots, comma(int64(c.Tokens.Input)), comma(int64(c.Tokens.Output)))
 	if c.Tokens.Reasoning > 0 {
@@ -108,6 +108,15 @@ func (d *Decision) explainCandidate(b *strings.Builder, c *Candidate) {
 // ranked reports whether the candidate stood for its model in a ranking: what
 // is so judged always has some quality.
 func (c *Candidate) ranked() bool { return c.Quality > 0 || c.Score != 0 }
+
+// RankWords is the model's score in a ranking with its terms, "" where the
+// candidate was not ranked.
+func (c *Candidate) RankWords() string {
+	if !c.ranked() {
+		return ""
+	}
+	return "score " + points(c.Score) + " = quality " + points(c.Quality) + c.costWords()
+}
 
 // costWords lists the costs that count, unweighted, and the affinity.
 func (c *Candidate) costWords() string {
