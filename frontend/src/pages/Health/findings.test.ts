@@ -1,0 +1,41 @@
+import { describe, expect, it } from 'vitest';
+import hello from '../../../../engine/admin/testdata/wire/hello.json';
+import log from '../../../../engine/admin/testdata/wire/log.json';
+import type { FindingView, HelloFrame, LogLine } from '../../lib/wire';
+import { counted, heard, isCommand, kept, ranked, verdict } from './findings';
+
+const findings = (hello as unknown as HelloFrame).state.findings;
+const lines = log.lines as unknown as LogLine[];
+
+describe('findings', () => {
+  it('come with the worst first', () => {
+    expect(ranked(findings).map((f) => f.severity)).toEqual(['broken', 'warning', 'warning', 'note', 'ok']);
+  });
+  it('are summed up in a sentence', () => {
+    expect(counted(findings)).toEqual({ broken: 1, warning: 2, note: 1, ok: 1 });
+    expect(verdict(findings)).toBe('One thing is broken');
+    const { broken: _, ...rest } = Object.fromEntries(ranked(findings).map((f) => [f.severity, f])) as Record<string, FindingView>;
+    expect(verdict({ w: rest.warning! })).toBe('One thing wants attention');
+    expect(verdict({ n: rest.note!, o: rest.ok! })).toBe('All is well');
+  });
+  it('tell a command from advice', () => {
+    expect(isCommand('ollama serve')).toBe(true);
+    expect(isCommand('bellwether resume')).toBe(true);
+    expect(isCommand('Unload it: the next request loads it whole.')).toBe(false);
+    expect(isCommand('set memory_gb of pool gpu0 to auto')).toBe(false);
+  });
+});
+
+describe('the log', () => {
+  it('shows a level and those above it', () => {
+    expect(lines.filter((l) => heard(l, 'warn', '')).map((l) => l.seq)).toEqual([107]);
+    expect(lines.filter((l) => heard(l, 'debug', '')).length).toBe(3);
+  });
+  it('is searched by words and facts', () => {
+    expect(lines.filter((l) => heard(l, 'debug', 'model=qwen9 pull')).map((l) => l.seq)).toEqual([107]);
+  });
+  it('keeps its newest lines, each once', () => {
+    expect(kept(lines, lines, 2).map((l) => l.seq)).toEqual([107, 108]);
+    expect(kept(lines, [{ ...lines[0]!, seq: 109 }], 2).map((l) => l.seq)).toEqual([108, 109]);
+  });
+});

@@ -1,0 +1,70 @@
+import { describe, expect, it } from 'vitest';
+import hello from '../../../../engine/admin/testdata/wire/hello.json';
+import type { DeploymentView, HelloFrame } from '../../lib/wire';
+import { abilities, bestQuality, busyWords, can, evidenceWords, shelves, totals, trouble, type Wish } from './shelf';
+
+const state = (hello as unknown as HelloFrame).state;
+const name = (id: string) => state.nodes[id]?.name ?? id;
+const all: Wish = { text: '', show: 'all', node: '' };
+const models = (wish: Partial<Wish>) => shelves(state.deployments, { ...all, ...wish }, name).map((s) => s.model);
+const first = Object.values(state.deployments)[0]!;
+const like = (over: Partial<DeploymentView>): DeploymentView => ({ ...first, ...over });
+
+describe('shelves', () => {
+  it('lists every model once, by name', () => {
+    const got = models({});
+    expect(got).toEqual([...new Set(Object.values(state.deployments).map((d) => d.model))].sort((a, b) => a.localeCompare(b)));
+  });
+  it('puts copies of a model together, loaded ones first', () => {
+    const two = { a: like({ id: 'a', model: 'm', residency: 'on_disk' }), b: like({ id: 'b', model: 'm', residency: 'loaded' }) };
+    const [shelf] = shelves(two, all, name);
+    expect(shelf!.deployments.map((d) => d.id)).toEqual(['b', 'a']);
+    expect(shelf!.loaded).toBe(1);
+  });
+  it('finds by parts of names, tags and machines, all words at once', () => {
+    expect(models({ text: 'QWEN3:30' })).toEqual(['qwen3:30b-a3b']);
+    expect(models({ text: 'tower' })).toEqual(['qwen3:8b']);
+    expect(models({ text: 'studio work' })).toEqual(['qwen3:30b-a3b']);
+    expect(models({ text: 'nobody' })).toEqual([]);
+  });
+  it('shows only what is loaded, or in trouble', () => {
+    expect(models({ show: 'loaded' })).not.toContain('deepseek-r1:70b');
+    expect(models({ show: 'trouble' })).toContain('llama3.2:3b');
+    expect(models({ show: 'trouble' })).not.toContain('qwen3:30b-a3b');
+  });
+});
+
+describe('totals', () => {
+  it('counts weights that two names share once', () => {
+    const t = totals({ a: like({ id: 'a', digest: 'x', weights_bytes: 5, residency: 'on_disk' }), b: like({ id: 'b', digest: 'x', weights_bytes: 5, residency: 'loaded', resident_bytes: 7 }) });
+    expect(t).toMatchObject({ deployments: 2, loaded: 1, diskBytes: 5, residentBytes: 7 });
+  });
+});
+
+describe('words', () => {
+  it('tell what is wrong, worst first', () => {
+    expect(trouble(like({ unhealthy: 'it is gone', degraded: 'slow' }))).toBe('it is gone');
+    expect(trouble(like({ unhealthy: '', degraded: '', disabled: true }))).toBe('switched off in the settings');
+    expect(trouble(like({ unhealthy: '', degraded: '', disabled: false }))).toBe('');
+  });
+  it('tell of abilities in a fixed order, unknown names last', () => {
+    const d = like({ capabilities: { zz_top: { support: 'yes', source: 'probe' }, vision: { support: 'yes', source: 'runtime' }, chat: { support: 'yes', source: 'runtime' }, tools: { support: 'no', source: 'template' } } });
+    expect(abilities(d).map((a) => a.words)).toEqual(['chat', 'tools', 'images', 'zz top']);
+    expect(can(d)).toEqual(['chat', 'images']);
+  });
+  it('tell where a quality comes from', () => {
+    expect(evidenceWords({ task: 'coding', value: 0.8, evidence: 'measured:30' })).toEqual({ kind: 'measured', words: 'measured here, 30 items' });
+    expect(evidenceWords({ task: 'any', value: 0.8, evidence: 'prior:operator' })).toEqual({ kind: 'said', words: 'you said so' });
+    expect(evidenceWords({ task: 'any', value: 0.8, evidence: 'prior:a board: 2026-10' })).toEqual({ kind: 'published', words: 'a board: 2026-10' });
+  });
+  it('prefer what was measured', () => {
+    const q = [{ task: 'any', value: 0.5, evidence: 'prior:x' }, { task: 'math', value: 0.9, evidence: 'measured:10' }];
+    expect(bestQuality(q)?.task).toBe('math');
+    expect(bestQuality([])).toBeUndefined();
+  });
+  it('tell what a lane does', () => {
+    const lane = state.lanes[Object.keys(state.lanes).find((k) => k.includes('qwen'))!];
+    expect(busyWords(lane)).toBe('2 running, 1 waiting');
+    expect(busyWords(undefined)).toBe('');
+  });
+});
