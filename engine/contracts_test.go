@@ -124,7 +124,7 @@ func (d *entrance) first(id string) *queue.Ticket {
 	if c, name := d.policy().ContractFor("wiki"); c.Anchor == nil {
 		d.binder.Want(name)
 	}
-	return d.queue.Submit(route.Query{Request: id, Model: "wiki", Attempt: 1, Arrived: time.Now(),
+	return d.queue.Submit(&route.Query{Request: id, Model: "wiki", Attempt: 1, Arrived: time.Now(),
 		Needs: route.Requirements{Role: route.RoleEmbedding, App: id, Tokens: route.Tokens{Input: 10}}})
 }
 

@@ -38,6 +38,13 @@ func (b *grantBook) take(g *fleet.Grant, now time.Time) {
 	switch {
 	case g.Sequence == b.low+1: // in order, as nearly all are
 		b.low++
+		for len(b.seen) > 0 {
+			if _, next := b.seen[b.low+1]; !next {
+				break
+			}
+			b.low++
+			delete(b.seen, b.low)
+		}
 	case g.Sequence > b.low:
 		b.seen[g.Sequence] = now
 	}

@@ -132,6 +132,7 @@ func (x *exchange) run(ctx context.Context) {
 		x.together(ctx, parts)
 		return
 	}
+	x.classify(ctx)
 	x.await(ctx)
 }
 
@@ -151,7 +152,7 @@ func (x *exchange) await(ctx context.Context) {
 		defer x.g.metrics.inFlight.Dec()
 		x.bind()
 	}
-	x.ticket = x.g.Dispatcher.Submit(x.query)
+	x.ticket = x.g.Dispatcher.Submit(&x.query)
 	defer func() {
 		if p := recover(); p != nil { // a handler's panic must not keep a slot
 			x.ticket.Abandon("internal error")

@@ -41,8 +41,9 @@ func benchDispatch(b *testing.B, real bool) {
 	q := query("r", "m", answering, session("s"))
 	b.ReportAllocs()
 	for b.Loop() {
-		q.Arrived = time.Now()
-		t := d.Submit(q)
+		next := *q
+		next.Arrived = time.Now()
+		t := d.Submit(&next)
 		a := <-t.C()
 		if a.Grant == nil || !t.Used(*a.Grant) {
 			b.Fatal("no grant")
@@ -60,7 +61,7 @@ func BenchmarkBusyLane(b *testing.B) {
 	var o order
 	now := time.Now()
 	for i := range 1000 {
-		t := &Ticket{seq: uint64(i), arrived: now.Add(time.Duration(i)), decision: &route.Decision{Plan: route.Plan{PredictedSeconds: float64(1 + i%7)}}}
+		t := &Ticket{q: &route.Query{}, seq: uint64(i), arrived: now.Add(time.Duration(i)), decision: &route.Decision{Plan: route.Plan{PredictedSeconds: float64(1 + i%7)}}}
 		t.q.Needs.App = fmt.Sprint("app", i%20)
 		o.add(t)
 	}

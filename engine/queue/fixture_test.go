@@ -167,11 +167,11 @@ func (x *fx) want(want string) {
 }
 
 // query makes a query for a model; options change it.
-func query(name, model string, options ...func(*route.Query)) route.Query {
-	q := route.Query{Request: name, Model: model, Origin: "studio"}
+func query(name, model string, options ...func(*route.Query)) *route.Query {
+	q := &route.Query{Request: name, Model: model, Origin: "studio"}
 	q.Needs.App, q.Needs.Tokens.Output = "app", 100
 	for _, o := range options {
-		o(&q)
+		o(q)
 	}
 	return q
 }

@@ -208,7 +208,7 @@ func concerns(dec *route.Decision, nodes []string, joined bool) bool {
 // rescore judges one held request again.
 func (d *Dispatcher) rescore(t *Ticket) {
 	t.judged = d.now
-	dec := d.decide(&t.q)
+	dec := d.decide(t.q)
 	dec.Scenario = t.decision.Scenario
 	t.decision = dec
 	d.keepInput(t)

@@ -108,7 +108,7 @@ func (d *Dispatcher) pump(l *lane) {
 // replan plans a waiting request's run on its node anew. When it can no longer
 // run there it is placed again, and replan returns false.
 func (d *Dispatcher) replan(l *lane, t *Ticket) bool {
-	here := d.decideAt(l.node, &t.q)
+	here := d.decideAt(l.node, t.q)
 	t.planned = l.node.version
 	if here.Verdict == route.Serve && here.Chosen == l.id {
 		dec := *t.decision // the record keeps how it was chosen

@@ -38,7 +38,7 @@ func (d *Dispatcher) onSubmit(t *Ticket) {
 
 // place decides where a request goes and puts it there.
 func (d *Dispatcher) place(t *Ticket) {
-	t.decision = d.decide(&t.q)
+	t.decision = d.decide(t.q)
 	d.keepInput(t)
 	switch t.decision.Verdict {
 	case route.Serve:

@@ -228,7 +228,7 @@ func (m *machineModel) checkTicket(t *rapid.T, tk *Ticket) {
 		if !slices.Contains(*d.holds.class(tk), tk) {
 			t.Fatalf("%s is held nowhere", tk.q.Request)
 		}
-		if now := d.decide(&tk.q); now.Verdict == route.Serve {
+		if now := d.decide(tk.q); now.Verdict == route.Serve {
 			t.Fatalf("%s is held though %s could serve it", tk.q.Request, now.Chosen)
 		}
 	case granted:
@@ -273,7 +273,7 @@ func TestOrderServesEveryAppAndKeepsAge(t *testing.T) {
 		var o order
 		n := rapid.IntRange(1, 40).Draw(t, "requests")
 		for i := range n {
-			tk := &Ticket{seq: uint64(i), arrived: t0.Add(time.Duration(i) * time.Second), decision: &route.Decision{}}
+			tk := &Ticket{q: &route.Query{}, seq: uint64(i), arrived: t0.Add(time.Duration(i) * time.Second), decision: &route.Decision{}}
 			tk.q.Needs.App = rapid.SampledFrom([]string{"x", "y", "z"}).Draw(t, "app")
 			tk.q.Needs.Batch = rapid.Bool().Draw(t, "batch")
 			tk.decision.Plan.PredictedSeconds = float64(rapid.IntRange(0, 50).Draw(t, "seconds"))
@@ -308,7 +308,7 @@ func TestDeficitRoundRobinIsFairInSeconds(t *testing.T) {
 		left := map[string]int{}
 		dearest := 0.0
 		for i := range 60 {
-			tk := &Ticket{seq: uint64(i), arrived: t0, decision: &route.Decision{}}
+			tk := &Ticket{q: &route.Query{}, seq: uint64(i), arrived: t0, decision: &route.Decision{}}
 			tk.q.Needs.App = rapid.SampledFrom([]string{"x", "y"}).Draw(t, "app")
 			s := float64(rapid.IntRange(1, 30).Draw(t, "seconds"))
 			dearest = max(dearest, s)

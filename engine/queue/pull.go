@@ -82,7 +82,7 @@ func (d *Dispatcher) pullFrom(from *lane) bool {
 		if id == from.id || !d.idleAt(id) {
 			continue
 		}
-		here := d.decideAt(d.nodeOf(id.Node), &t.q)
+		here := d.decideAt(d.nodeOf(id.Node), t.q)
 		if here.Verdict != route.Serve || here.Chosen != id || here.Plan.Load {
 			continue
 		}

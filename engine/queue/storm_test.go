@@ -150,7 +150,7 @@ func (s *storm) client(i int, r *rand.Rand) {
 	if r.IntN(4) == 0 {
 		q.Needs.Session, q.Needs.SessionPins = fmt.Sprint("s", r.IntN(50)), true
 	}
-	t := s.d.Submit(q)
+	t := s.d.Submit(&q)
 	gone := time.NewTimer(time.Hour)
 	if r.IntN(10) == 0 {
 		gone.Reset(time.Duration(r.IntN(8000)) * time.Millisecond)

@@ -49,5 +49,5 @@ func (d *Dispatcher) keepInput(t *Ticket) {
 		return
 	}
 	t.taped = true
-	t.decision.Scenario = route.Write(&d.view, d.policy, &t.q)
+	t.decision.Scenario = route.Write(&d.view, d.policy, t.q)
 }

@@ -25,7 +25,7 @@ type Ticket struct {
 	current atomic.Pointer[grant]
 
 	// The loop's:
-	q         route.Query
+	q         *route.Query
 	state     state
 	seq       uint64 // of submission: the age among equal arrivals
 	arrived   time.Time
@@ -57,7 +57,9 @@ const (
 
 // Submit asks for a place for a request. It never blocks; answers come on the
 // ticket. The caller must end the ticket: Completed, Abandon, or a refusal read.
-func (d *Dispatcher) Submit(q route.Query) *Ticket {
+// Nobody changes q afterwards, but for the dispatcher what its rounds change:
+// Arrived (where it was not given), Attempt, Failed, Changed.
+func (d *Dispatcher) Submit(q *route.Query) *Ticket {
 	t := &Ticket{d: d, c: make(chan Answer, 1), q: q}
 	if !d.desk.Post(submitted{t}) {
 		t.c <- Answer{Decision: stopping()}
