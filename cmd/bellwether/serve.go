@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"syscall"
 
@@ -89,6 +90,12 @@ func (c *serveCmd) Run(e *environ) error {
 			return coded(exitRefused, "%w", taken)
 		}
 		return err
+	}
+	if os.Getenv("GOGC") == "" {
+		// The live heap is some ten MB, so that Go's own target collects a dozen
+		// times a second under load. Twice that spares 3 to 5 percent of the work a
+		// request takes, for about 12 MB more under load and next to none idle.
+		debug.SetGCPercent(200)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
