@@ -40,7 +40,7 @@ func (r *rig) ways() []way {
 	for _, p := range []string{"/admin/status", "/admin/snapshot", "/admin/decisions", "/admin/decisions/x", "/admin/settings", "/admin/doctor", "/ui/", "/admin", "/ui"} {
 		out = append(out, way{"GET", p})
 	}
-	for _, p := range []string{"/admin/explain/openai-chat", "/admin/refresh", "/admin/pause", "/admin/resume", "/admin/models/load"} {
+	for _, p := range []string{"/admin/explain/openai-chat", "/admin/refresh", "/admin/pause", "/admin/resume", "/admin/models/load", "/admin/eval", "/admin/probe"} {
 		out = append(out, way{"POST", p})
 	}
 	return append(out, way{"GET", "/nowhere"}, way{"POST", "/v1/nowhere"}, way{"OPTIONS", "/v1/chat/completions"}, way{"GET", "//v1//v1/models"})

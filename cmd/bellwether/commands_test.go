@@ -371,7 +371,7 @@ func TestJSONOfEveryCommandIsJSON(t *testing.T) {
 	t.Parallel()
 	h, _ := studio(t)
 	h.ask(t, "tiny")
-	for _, args := range [][]string{{"status"}, {"decisions"}, {"models"}, {"models", "load", "tiny"}, {"pause"}, {"resume"}, {"doctor"}, {"version"},
+	for _, args := range [][]string{{"status"}, {"decisions"}, {"models"}, {"models", "load", "tiny"}, {"eval"}, {"probe", "words"}, {"pause"}, {"resume"}, {"doctor"}, {"version"},
 		{"config", "show"}, {"config", "check"}, {"config", "path"}, {"status", "--snapshot", filepath.Join(t.TempDir(), "s")}} {
 		s := h.run(t, append(args, "--json")...)
 		in := json.NewDecoder(strings.NewReader(s.out))

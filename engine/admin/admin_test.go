@@ -98,7 +98,7 @@ func do(h http.Handler, method, path, token, body string) *httptest.ResponseReco
 
 func TestChangesNeedTheOwnersToken(t *testing.T) {
 	h, node, _ := newAPI(t)
-	for _, path := range []string{"/admin/pause", "/admin/resume", "/admin/refresh", "/admin/models/load", "/admin/models/unload", "/admin/models/delete", "/admin/models/pull"} {
+	for _, path := range []string{"/admin/pause", "/admin/resume", "/admin/refresh", "/admin/models/load", "/admin/models/unload", "/admin/models/delete", "/admin/models/pull", "/admin/eval", "/admin/probe"} {
 		for _, token := range []string{"", "wrong", "secretx"} {
 			w := do(h, "POST", path, token, `{"deployment":"n/r/m","model":"m"}`)
 			if w.Code != http.StatusForbidden || !strings.Contains(w.Body.String(), "admin_token_needed") {
