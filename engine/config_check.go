@@ -75,6 +75,12 @@ var rules = []struct {
 		}
 		return ""
 	}},
+	{"routing.classifier.deployment", func(c *Config) string {
+		if c.Routing.Classifier.Enabled && c.Routing.Classifier.Deployment == "" {
+			return "must name the model that classifies, since routing.classifier.enabled is on"
+		}
+		return ""
+	}},
 	{"runtimes", func(c *Config) string {
 		names := map[string]bool{}
 		for i, r := range c.Runtimes {

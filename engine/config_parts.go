@@ -53,7 +53,17 @@ func (c *Config) GatewayRules() gateway.Rules {
 		CIDR:           c.Security.CIDR,
 		MaxBody:        int64(c.Security.MaxBodyMB * (1 << 20)),
 		ResponseModel:  c.ResponseModelField,
+		Classify:       c.classify(),
 	}
+}
+
+// classify is how requests are classified by a model, if they are.
+func (c *Config) classify() gateway.Classify {
+	r := &c.Routing
+	if !r.Classifier.Enabled {
+		return gateway.Classify{}
+	}
+	return gateway.Classify{Model: r.Classifier.Deployment, Always: r.Classifier.When == "always", Timeout: r.Classifier.Timeout}
 }
 
 // name returns the runtime's name: its own, else its kind, else its place in

@@ -28,7 +28,6 @@ type Setting struct {
 // Why some settings are not read yet.
 const (
 	laterFleet    = "counts once machines can be paired"
-	laterTasks    = "counts once aliases choose by task"
 	laterLearning = "counts once the machine's week is learned"
 	laterGuest    = "counts once meetings, schedules and full-screen apps are watched"
 	laterTray     = "counts once there is a tray icon"
@@ -202,13 +201,13 @@ var settings = []Setting{
 		Doc: "What a client's output limit is multiplied by for models that think, so that thinking does not use it up."},
 	{Key: "routing.thinking.min_predict", Env: []string{"FLEET_THINKING_MIN_PREDICT"}, Unit: "tokens", Scope: scopeFleet, kind: wholeKind{0, 1_000_000},
 		Doc: "Least output limit sent for models that think, where the client set one."},
-	{Key: "routing.classifier.enabled", Env: []string{"FLEET_CLASSIFIER_ENABLED"}, Scope: scopeFleet, Later: laterTasks, kind: onOffKind,
-		Doc: "Ask a small model what a request is about before choosing for it."},
-	{Key: "routing.classifier.when", Env: []string{"FLEET_CLASSIFIER_WHEN"}, Scope: scopeFleet, Later: laterTasks, kind: oneOf("ambiguous", "always"),
-		Doc: "Which requests the classifier sees."},
-	{Key: "routing.classifier.deployment", Env: []string{"FLEET_CLASSIFIER_DEPLOYMENT"}, Scope: scopeFleet, Later: laterTasks, kind: anyWord,
-		Doc: "Model or deployment that classifies."},
-	{Key: "routing.classifier.timeout", Env: []string{"FLEET_CLASSIFIER_TIMEOUT"}, Unit: "s", Scope: scopeFleet, Later: laterTasks, kind: within(100*time.Millisecond, time.Minute),
+	{Key: "routing.classifier.enabled", Env: []string{"FLEET_CLASSIFIER_ENABLED"}, Scope: scopeFleet, kind: onOffKind,
+		Doc: "Ask a small model what a request for an alias is about before choosing for it. What is read from the request counts when it fails."},
+	{Key: "routing.classifier.when", Env: []string{"FLEET_CLASSIFIER_WHEN"}, Scope: scopeFleet, kind: oneOf("ambiguous", "always"),
+		Doc: "Which requests the classifier sees: those whose task is not clear, or all. Answers are remembered."},
+	{Key: "routing.classifier.deployment", Env: []string{"FLEET_CLASSIFIER_DEPLOYMENT"}, Scope: scopeFleet, kind: anyWord,
+		Doc: "Model or deployment (node/runtime/model) that classifies; must be set when it is enabled."},
+	{Key: "routing.classifier.timeout", Env: []string{"FLEET_CLASSIFIER_TIMEOUT"}, Unit: "s", Scope: scopeFleet, kind: within(100*time.Millisecond, time.Minute),
 		Doc: "How long the classifier may take before the request goes on without it."},
 	{Key: "routing.locality", Env: []string{"FLEET_LOCALITY"}, Scope: scopeFleet, kind: oneOf("fleet", "this_node"),
 		Doc: "Where requests may run: on any machine of the fleet, or on the one they were made."},

@@ -122,6 +122,7 @@ type Rules struct {
 	CIDR          []string
 	MaxBody       int64  // bytes of a request body, decompressed
 	ResponseModel string // what answers carry as model: requested, deployment
+	Classify      Classify
 }
 
 // inForce is what Configure swaps as a whole.
@@ -136,6 +137,7 @@ type Gateway struct {
 	live    atomic.Pointer[inForce]
 	items   *itemStore
 	widths  widths
+	tasks   taskCache
 	metrics *metrics
 	routes  map[string]endpoint
 }
