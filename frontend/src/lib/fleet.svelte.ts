@@ -1,0 +1,144 @@
+// The live state as Svelte sees it. Sections are raw: a changed key is a new
+// section object with the other values untouched, so that what is keyed by id
+// updates alone.
+import { Connection, patience, type Effects, type Link, type Socket } from './connection';
+import { emptySections, type FeedState } from './feed';
+import type { DecisionRow, EngineView, NodeView, Section, Sections } from './wire';
+
+class Fleet {
+  meta = $state.raw<Sections['meta']>({});
+  nodes = $state.raw<Sections['nodes']>({});
+  runtimes = $state.raw<Sections['runtimes']>({});
+  deployments = $state.raw<Sections['deployments']>({});
+  pools = $state.raw<Sections['pools']>({});
+  lanes = $state.raw<Sections['lanes']>({});
+  jobs = $state.raw<Sections['jobs']>({});
+  apps = $state.raw<Sections['apps']>({});
+  findings = $state.raw<Sections['findings']>({});
+  contracts = $state.raw<Sections['contracts']>({});
+  aliases = $state.raw<Sections['aliases']>({});
+  /** Newest first. */
+  rows = $state.raw<DecisionRow[]>([]);
+
+  link = $state.raw<Link>('connecting');
+  /** When it connects again, by this browser's clock; null while it is connected. */
+  retryAt = $state.raw<number | null>(null);
+  /** When the last frame came, by this browser's clock; 0 = never. */
+  freshAt = $state.raw(0);
+  /** Engine's clock less this browser's, in ms. */
+  skew = $state.raw(0);
+  version = $state.raw('');
+  /** The engine was replaced by another version while this page was open. */
+  updated = $state.raw(false);
+
+  /** There is something to show, however old. */
+  ready = $derived(this.freshAt > 0);
+  engine: EngineView | undefined = $derived(this.meta.engine);
+  /** The machine this engine runs on. */
+  here: NodeView | undefined = $derived(this.engine && this.nodes[this.engine.node_id]);
+  /** What is shown is not of now. */
+  old = $derived(this.ready && this.link !== 'live');
+
+  #connection: Connection | null = null;
+
+  start(fx: Effects = browserEffects()): () => void {
+    const c = new Connection(fx, {
+      state: (s, hello) => {
+        this.#publish(s);
+        if (!hello) return;
+        this.skew = Date.parse(hello.at) - Date.now();
+        if (this.version !== '' && this.version !== hello.version) this.updated = true;
+        this.version = hello.version;
+      },
+      link: (link, retryAt) => {
+        this.link = link;
+        this.retryAt = retryAt;
+      },
+    });
+    this.#connection = c;
+    const onVisible = () => {
+      if (document.hidden) return;
+      c.flush();
+      c.retry();
+    };
+    const onOnline = () => c.retry();
+    document.addEventListener('visibilitychange', onVisible);
+    window.addEventListener('online', onOnline);
+    c.start();
+    return () => {
+      document.removeEventListener('visibilitychange', onVisible);
+      window.removeEventListener('online', onOnline);
+      c.stop();
+    };
+  }
+
+  /** retry connects at once. */
+  retry(): void {
+    this.#connection?.retry();
+  }
+
+  #publish(s: FeedState): void {
+    for (const name of Object.keys(s.sections) as Section[]) {
+      if (this[name] !== s.sections[name]) (this as Record<Section, unknown>)[name] = s.sections[name];
+    }
+    this.rows = s.rows;
+    this.freshAt = Date.now();
+  }
+
+  /** reset forgets everything, for tests. */
+  reset(): void {
+    Object.assign(this, emptySections(), { rows: [], link: 'connecting', retryAt: null, freshAt: 0, skew: 0, version: '', updated: false });
+  }
+
+  /** load shows a state without a connection, for tests. */
+  load(s: FeedState): void {
+    this.#publish(s);
+    this.link = 'live';
+  }
+}
+
+export const fleet = new Fleet();
+
+/** nodeName is a node's name by its id, the start of the id while it is not known. */
+export function nodeName(id: string): string {
+  return fleet.nodes[id]?.name ?? id.slice(0, 8);
+}
+
+/** byName sorts the values of a section. */
+export function byName<T extends { name: string }>(section: Record<string, T>): T[] {
+  return Object.values(section).sort((a, b) => a.name.localeCompare(b.name));
+}
+
+function browserEffects(): Effects {
+  return {
+    open: () => adapted(new WebSocket(`${location.protocol === 'https:' ? 'wss' : 'ws'}://${location.host}/admin/ws`)),
+    frame(run) {
+      if (document.hidden) {
+        const timer = setTimeout(run, patience.hidden);
+        return () => clearTimeout(timer);
+      }
+      const id = requestAnimationFrame(run);
+      return () => cancelAnimationFrame(id);
+    },
+    after(ms, run) {
+      const timer = setTimeout(run, ms);
+      return () => clearTimeout(timer);
+    },
+    now: () => Date.now(),
+    random: () => Math.random(),
+  };
+}
+
+function adapted(ws: WebSocket): Socket {
+  const s: Socket = {
+    send: (text) => ws.readyState === WebSocket.OPEN && ws.send(text),
+    close: () => ws.close(),
+    onopen: null,
+    onmessage: null,
+    onclose: null,
+  };
+  ws.onopen = () => s.onopen?.();
+  ws.onmessage = (e) => s.onmessage?.(String(e.data));
+  ws.onclose = () => s.onclose?.();
+  return s;
+}

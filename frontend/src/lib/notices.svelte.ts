@@ -1,0 +1,76 @@
+// Short messages about what was done, in a corner: toasts. A failed command
+// stays until it is closed; a done one leaves by itself, and can be undone
+// while it is there if its command says how.
+import { ApiError } from './api';
+
+export interface Notice {
+  id: number;
+  kind: 'done' | 'problem';
+  text: string;
+  remedy: string;
+  undo: (() => void | Promise<void>) | null;
+  undoLabel: string;
+}
+
+class Notices {
+  list = $state.raw<Notice[]>([]);
+  #next = 1;
+  #timers = new Map<number, ReturnType<typeof setTimeout>>();
+
+  /** done says that something was done; with undo, how it is taken back. */
+  done(text: string, undo: Notice['undo'] = null, undoLabel = 'Undo'): void {
+    const id = this.#add({ kind: 'done', text, remedy: '', undo, undoLabel });
+    this.#leave(id, undo ? 10_000 : 4_000);
+  }
+
+  /** problem says what went wrong and what to do. */
+  problem(err: unknown): void {
+    if (err instanceof DOMException && err.name === 'AbortError') return;
+    const text = err instanceof Error ? err.message : String(err);
+    const remedy = err instanceof ApiError ? err.remedy : '';
+    const same = this.list.find((n) => n.kind === 'problem' && n.text === text);
+    if (same) this.close(same.id); // say it once, newest
+    this.#add({ kind: 'problem', text, remedy, undo: null, undoLabel: '' });
+  }
+
+  close(id: number): void {
+    clearTimeout(this.#timers.get(id));
+    this.#timers.delete(id);
+    this.list = this.list.filter((n) => n.id !== id);
+  }
+
+  /** hold keeps a notice while it is pointed at or has the focus. */
+  hold(id: number): void {
+    clearTimeout(this.#timers.get(id));
+  }
+
+  /** release lets a held notice leave. */
+  release(id: number): void {
+    const n = this.list.find((x) => x.id === id);
+    if (n?.kind === 'done') this.#leave(id, 4_000);
+  }
+
+  #add(n: Omit<Notice, 'id'>): number {
+    const id = this.#next++;
+    this.list = [...this.list.slice(-3), { ...n, id }];
+    return id;
+  }
+
+  #leave(id: number, ms: number): void {
+    clearTimeout(this.#timers.get(id));
+    this.#timers.set(id, setTimeout(() => this.close(id), ms));
+  }
+}
+
+export const notices = new Notices();
+
+/** carryOut runs a command and says what went wrong, if something did. True = it was done. */
+export async function carryOut(run: () => Promise<unknown>): Promise<boolean> {
+  try {
+    await run();
+    return true;
+  } catch (err) {
+    notices.problem(err);
+    return false;
+  }
+}
