@@ -151,7 +151,11 @@ func TestEvalMeasuresAndSavesWhatModelsCan(t *testing.T) {
 func TestBrokenOffEvalGoesOnAcrossRestarts(t *testing.T) {
 	dir := t.TempDir()
 	w := admin.EvalWish{Models: []string{"coder:7b"}, Tasks: []string{"reasoning"}, Items: 15, Live: true}
-	r, err := spec{fakes: strengths()}.start(dir)
+	fakes := strengths()
+	f := fakes["ollama"]
+	f.DecodeRate = 400 // so that the engine notices the leaving before it has asked everything
+	fakes["ollama"] = f
+	r, err := spec{fakes: fakes}.start(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -186,7 +190,7 @@ func TestBrokenOffEvalGoesOnAcrossRestarts(t *testing.T) {
 		last = s
 		return true
 	})
-	if done < 4 || done > 5 || done+asked != 15 || len(served(r.fakes["ollama"])) != asked || len(last.Done) != 1 || last.Done[0].Of != 15 {
+	if done < 4 || done > 14 || done+asked != 15 || len(served(r.fakes["ollama"])) != asked || len(last.Done) != 1 || last.Done[0].Of != 15 {
 		t.Errorf("%d were done, %d to ask, %d asked; result %+v", done, asked, len(served(r.fakes["ollama"])), last.Done)
 	}
 	r.idle(t)
@@ -216,6 +220,41 @@ func TestSecondMeasurementAtOnceIsRefused(t *testing.T) {
 	for _, f := range r.fakes {
 		f.Heal()
 	}
+	r.idle(t)
+}
+
+// With one slot, an app waits for the question that runs, and for no other but
+// one that was granted before.
+func TestAppsGoBeforeAnEval(t *testing.T) {
+	fakes := strengths()
+	f := fakes["ollama"]
+	f.Parallel, f.DecodeRate = 1, 400
+	fakes["ollama"] = f
+	r := newRig(t, spec{fakes: fakes, more: ", parallel: 1"})
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		order(ctx, t, r, "/admin/eval", admin.EvalWish{Models: []string{"small:1b"}, Tasks: []string{"reasoning", "math"}, Live: true}, func(measure.Step) bool { return true })
+	}()
+	r.await(t, "the eval to be under way", func() bool { return len(served(r.fakes["ollama"])) >= 2 })
+	for range 4 {
+		before := len(served(r.fakes["ollama"]))
+		if s, _ := chatWire.say(t, r, "small:1b", "Hello there", true); s.failed != "" {
+			t.Fatalf("%+v", s)
+		}
+		if between := len(served(r.fakes["ollama"])) - before - 1; between > 2 {
+			t.Errorf("%d questions of the eval were asked while an app waited", between)
+		}
+	}
+	select {
+	case <-over:
+		t.Error("the eval was over: nothing was shown")
+	default:
+	}
+	cancel()
+	<-over
 	r.idle(t)
 }
 

@@ -145,15 +145,15 @@ func (m *measuring) Probe(ctx context.Context, w admin.ProbeWish, watch func(mea
 	}
 	defer end()
 	for _, t := range targets {
-		run := measure.Probe{Target: t, Book: m.e.evidence.Book(), Ask: asker{m.e.gateway}, Watch: watch, Now: time.Now}
-		found, stopped := run.Run(ctx)
-		if d := m.e.deployment(t.Deployment.ID); d != nil && d.Digest == t.Deployment.Digest {
+		current := func() *fleet.Deployment { return m.e.deployment(t.Deployment.ID) }
+		run := measure.Probe{Target: t, Current: current, Book: m.e.evidence.Book(), Ask: asker{m.e.gateway}, Watch: watch, Now: time.Now}
+		found, _ := run.Run(ctx) // why it stopped is said finding by finding
+		if d := current(); d != nil && d.Digest == t.Deployment.Digest {
 			m.e.evidence.SetProbe(d, found)
 		}
 		if ctx.Err() != nil {
 			break
 		}
-		_ = stopped // said finding by finding; another deployment may still answer
 	}
 	m.e.keepEvidence()
 	if ctx.Err() != nil {
@@ -251,4 +251,3 @@ func (a asker) Ask(ctx context.Context, r *dialect.Request, q measure.Question) 
 	out := &measure.Answer{Reply: got.Reply, Usage: got.Usage, Timings: got.Timings, TTFT: got.TTFT, Took: got.Took, Load: got.Load, Failure: got.Failure}
 	return out, err
 }
-

@@ -36,8 +36,12 @@ type Finding struct {
 // once.
 type Probe struct {
 	Target Target
-	Book   *evidence.Book
-	Ask    Asker
+	// Current returns the deployment as it is known now, nil if it is gone: once
+	// asked, its runtime has loaded it and can tell with which context. nil = as
+	// in Target.
+	Current func() *fleet.Deployment
+	Book    *evidence.Book
+	Ask     Asker
 	// Watch is told of every finding; it must not block for long.
 	Watch func(Finding)
 	Now   func() time.Time

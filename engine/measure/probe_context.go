@@ -21,6 +21,11 @@ const (
 // and more between. What comes back was read whole; a runtime that cuts long
 // prompts drops the start first. Each size is tried once.
 func (p *Probe) context(ctx context.Context) outcome {
+	if p.Current != nil {
+		if d := p.Current(); d != nil {
+			p.Target.Deployment = *d
+		}
+	}
 	claim := p.claimed()
 	if claim == 0 {
 		return skip("nothing is claimed of its context")
