@@ -43,6 +43,12 @@ func (w *Word) judge(answer string) string {
 	if slices.Contains(w.right(), said) {
 		return ""
 	}
+	if first, rest, _ := strings.Cut(said, " "); rest != "" && (first == "yes" || first == "no") && (w.Is == "yes" || w.Is == "no") {
+		if first == w.Is { // what follows is the reason, and may hold either word
+			return ""
+		}
+		return "says " + first
+	}
 	for _, o := range w.Options {
 		if holdsPhrase(said, plainWords(o)) {
 			return fmt.Sprintf("says %s", o)

@@ -68,6 +68,20 @@ func TestWordsAreReadInEveryForm(t *testing.T) {
 	}
 }
 
+func TestReasonsBehindYesAndNoDoNotMatter(t *testing.T) {
+	for answer, want := range map[string]string{
+		"Answer: no, it did not rain": "no", "Answer: No.": "no", "Answer: yes, since no singer is a cook": "yes",
+		"Some painters are not cooks.\n**Answer:** Yes": "yes", "Answer: yes (some painters are not cooks)": "yes",
+	} {
+		for _, is := range []string{"yes", "no"} {
+			other := map[string]string{"yes": "no", "no": "yes"}[is]
+			if v := judged(t, Check{Word: &Word{Is: is, Options: []string{other}}}, answer); v.Right != (is == want) {
+				t.Errorf("%q passes for %s: %v (%s)", answer, is, v.Right, v.Why)
+			}
+		}
+	}
+}
+
 func TestJSONIsComparedByContentOnly(t *testing.T) {
 	c := Check{JSON: &JSONValue{Want: map[string]any{"n": 2.0, "s": "Ada King", "l": []any{"a", "b"}, "o": map[string]any{"x": nil}}, Sets: []string{"l"}}}
 	for answer, want := range map[string]bool{
