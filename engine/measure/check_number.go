@@ -34,8 +34,10 @@ func (n number) judge(answer string) string {
 var (
 	numeral = regexp.MustCompile(`[-−–]?(?:\d{1,3}(?:[,' _\x{00a0}\x{202f}]\d{3})+|\d+)(?:\.\d+)?(?:\s*/\s*\d+(?:\.\d+)?)?`)
 	either  = regexp.MustCompile(`(?i)^[^\d]*\bor\b`)
-	latex   = strings.NewReplacer(`{,}`, ",", `\,`, "", `\!`, "", `\$`, "", `$`, "", `\(`, "", `\)`, "", `\[`, "", `\]`, "", `\text`, "", `\%`, "%")
-	frac    = regexp.MustCompile(`\\[dt]?frac\{(-?\d+)\}\{(\d+)\}`)
+	// operator begins what follows the first number of a calculation.
+	operator = regexp.MustCompile(`^\s*(?:[-+*/×·^÷−]|\\times|\\cdot)`)
+	latex    = strings.NewReplacer(`{,}`, ",", `\,`, "", `\!`, "", `\$`, "", `$`, "", `\(`, "", `\)`, "", `\[`, "", `\]`, "", `\text`, "", `\%`, "%")
+	frac     = regexp.MustCompile(`\\[dt]?frac\{(-?\d+)\}\{(\d+)\}`)
 )
 
 // stated reads the number an answer comes to. An answer that leaves a choice
@@ -43,8 +45,11 @@ var (
 func stated(answer string) (*big.Rat, string) {
 	segment, marked := final(answer)
 	segment = frac.ReplaceAllString(latex.Replace(segment), "$1/$2")
-	if i := strings.LastIndexByte(segment, '='); i >= 0 && numeral.MatchString(segment[i:]) {
-		segment = segment[i+1:]
+	if at := numeral.FindStringIndex(segment); at != nil && operator.MatchString(segment[at[1]:]) {
+		// a calculation: its result stands behind the sign
+		if i := strings.LastIndexByte(segment, '='); i >= 0 && numeral.MatchString(segment[i:]) {
+			segment = segment[i+1:]
+		}
 	}
 	all := numeral.FindAllStringIndex(segment, -1)
 	if all == nil {

@@ -33,6 +33,10 @@ func TestNumbersAreReadInEveryForm(t *testing.T) {
 		"Answer:\n42":                             "42",
 		"Of the 50 lamps, 43 are on.\nAnswer: 43": "43",
 		"<think>Answer: 1</think>Answer: 2":       "2",
+		"Answer: 47 (4 + 7 = 11)":                 "47",
+		"Answer: 12, because 3 * 12 = 36":         "12",
+		"Answer: x = 12":                          "12",
+		"Answer: 84 - 29 = 55":                    "55",
 		"Answer: 36 %":                            "36",
 		"Let me check. Answer: 41. No, wait.\n\nAnswer: 42": "42",
 	} {
