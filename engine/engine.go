@@ -62,6 +62,8 @@ type Options struct {
 	// Sandbox runs the code that models write in evals; without it coding is not
 	// graded.
 	Sandbox measure.Sandbox
+	// UI holds the built admin UI, index.html at its root; nil = none was built.
+	UI fs.FS
 }
 
 // Engine is the assembled product.
@@ -81,6 +83,8 @@ type Engine struct {
 	gateway   *gateway.Gateway
 	node      *localNode
 	measuring *measuring
+	feed      *admin.Feed
+	past      *admin.Past
 
 	nodeID      string
 	token       string
@@ -234,6 +238,7 @@ func (e *Engine) assemble() error {
 		return gateway.CheckPull(model, e.policy.Load().AutoPullAllow)
 	}}
 	e.measuring = &measuring{e: e}
+	e.feed, e.past = e.newFeed(), admin.NewPast()
 	e.gateway = gateway.New(e.gatewayConfig())
 	return nil
 }
@@ -297,11 +302,12 @@ func (e *Engine) gatewayConfig() gateway.Config {
 			m.Book = e.evidence.Book()
 			return route.Read(r, m)
 		},
-		Record: e.store.Record, Learn: e.learn, ToolKey: e.secret, Bind: e.binder.Want, ProbedWidth: e.probedWidth, Digest: e.agent.Digest,
+		Record: e.keepRecord, Learn: e.learn, ToolKey: e.secret, Bind: e.binder.Want, ProbedWidth: e.probedWidth, Digest: e.agent.Digest,
 		Keys:  func() []gateway.Key { return e.conf().gatewayKeys() },
 		Rules: c.GatewayRules(),
 		Admin: admin.New(admin.Config{
-			Token: e.token, Status: e.Status, Store: e.store, Snapshot: e.Snapshot, Explain: e.explain,
+			Token: e.token, Version: e.opts.Version, NodeName: c.Node.Name, Address: e.browserAddress(), UI: e.opts.UI, Feed: e.feed, Past: e.past,
+			Status: e.Status, Store: e.store, Snapshot: e.Snapshot, Explain: e.explain,
 			Settings: e.settings, Node: ownerNode{e.node}, Measure: e.measuring, Log: e.log,
 		}),
 		AdminToken: e.token, Metrics: reg, Log: e.log,
@@ -377,6 +383,7 @@ func (e *Engine) Run(ctx context.Context) error {
 	group.Go(func() error { return e.tick(work) })
 	group.Go(func() error { return e.watch(traffic) })
 	group.Go(func() error { return e.pull(work) })
+	group.Go(func() error { return e.feed.Run(traffic) })
 	servers, failed := e.serve(&group)
 	state := State{Address: e.address, Admin: e.adminAddress(), Token: e.token, PID: os.Getpid(), Version: e.opts.Version, Started: e.started}
 	if err := state.write(e.opts.Folders); err != nil {
@@ -454,6 +461,9 @@ func (e *Engine) tick(ctx context.Context) error {
 			return nil
 		case now := <-second.C:
 			e.registry.Tick(now)
+			if n%int(admin.HistoryStep/time.Second) == 0 {
+				e.sample(now)
+			}
 			if n%60 == 5 { // soon after the start for the first time
 				e.keepSnapshot()
 				e.keepEvidence()
@@ -490,6 +500,15 @@ func (e *Engine) adminAddress() string {
 		host = "127.0.0.1"
 	}
 	return "http://" + net.JoinHostPort(host, strconv.Itoa(a.Port))
+}
+
+// browserAddress is where browsers of this machine find the admin UI: the name
+// that apps are shown, where it stands for loopback.
+func (e *Engine) browserAddress() string {
+	if strings.HasPrefix(e.address, "http://localhost:") {
+		return e.address
+	}
+	return e.adminAddress()
 }
 
 func (e *Engine) close() {

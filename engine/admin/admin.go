@@ -1,19 +1,20 @@
 // Package admin is the API of the CLI and the admin UI under /admin/: the
 // node's state, decisions, dry runs, and the owner's commands. It renders what
-// others own and passes commands on; it decides nothing and owns no state but
-// the admin token. Handlers run on net/http goroutines.
+// others own and passes commands on; it decides nothing. Its own state is what
+// browsers need: the feed, the sessions, the last hour and the last log lines. Handlers run on net/http goroutines.
 //
 // Reading needs loopback (the gateway's edge sees to that); changing anything
-// needs the admin token, in the header X-Fleet-Admin.
+// needs the admin token in the header X-Fleet-Admin, or a browser that a
+// one-time link has unlocked (sessions.go).
 package admin
 
 import (
 	"cmp"
 	"context"
-	"crypto/subtle"
 	"encoding/json"
 	"errors"
 	"io"
+	"io/fs"
 	"log/slog"
 	"net/http"
 	"strconv"
@@ -65,9 +66,20 @@ type Setting struct {
 	Unit    string `json:"unit"`
 }
 
-// Config is what the API needs; every field is required.
+// Config is what the API needs. Every field is required but those that say
+// otherwise.
 type Config struct {
 	Token    string
+	Version  string // of Bellwether
+	NodeName string // of this machine
+	Address  string // that browsers of this machine use: http://localhost:11435
+	// UI holds the built admin UI, index.html at its root; nil = none was built.
+	UI fs.FS
+	// Feed is /admin/ws, Past the last hour; nil = there is none.
+	Feed *Feed
+	Past *Past
+	Now  func() time.Time // nil = time.Now
+
 	Status   func() *Status
 	Store    *store.Store
 	Snapshot func() string // the fleet of the moment as scenario text, for explain
@@ -92,8 +104,25 @@ type Explained struct {
 
 // New returns the handler of /admin/.
 func New(c Config) http.Handler {
-	a := &api{c}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	a := &api{Config: c, doors: newDoors(c.Now)}
 	mux := http.NewServeMux()
+	mux.HandleFunc("GET /admin/session", a.session)
+	mux.HandleFunc("POST /admin/enter-link", a.owner(a.enterLink))
+	mux.HandleFunc("GET /admin/enter", a.enter)
+	mux.HandleFunc("POST /admin/lock", a.owner(a.lock))
+	mux.Handle("/admin/ui", http.RedirectHandler("/ui/", http.StatusPermanentRedirect))
+	pages := newUI(c.UI)
+	mux.Handle("/ui", pages)
+	mux.Handle("/ui/", pages)
+	if c.Feed != nil {
+		mux.Handle("GET /admin/ws", c.Feed)
+	}
+	if c.Past != nil {
+		mux.HandleFunc("GET /admin/history", a.history)
+	}
 	mux.HandleFunc("GET /admin/status", a.status)
 	mux.HandleFunc("GET /admin/snapshot", a.snapshot)
 	mux.HandleFunc("GET /admin/decisions", a.decisions)
@@ -110,18 +139,9 @@ func New(c Config) http.Handler {
 	return mux
 }
 
-type api struct{ Config }
-
-// owner lets only the holder of the admin token through.
-func (a *api) owner(next http.HandlerFunc) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		token := r.Header.Get("X-Fleet-Admin")
-		if a.Token == "" || subtle.ConstantTimeCompare([]byte(token), []byte(a.Token)) != 1 {
-			refuse(w, http.StatusForbidden, "admin_token_needed", "This changes the machine and needs its owner.", "Use the bellwether command as the user who runs it.")
-			return
-		}
-		next(w, r)
-	}
+type api struct {
+	Config
+	doors *doors
 }
 
 func (a *api) status(w http.ResponseWriter, _ *http.Request) { answer(w, http.StatusOK, a.Status()) }
@@ -140,6 +160,28 @@ func (a *api) doctor(w http.ResponseWriter, r *http.Request) {
 	answer(w, http.StatusOK, a.Node.Doctor(r.Context()))
 }
 
+// history is the last hour, or what of it came since ?since=.
+func (a *api) history(w http.ResponseWriter, r *http.Request) {
+	since, ok := sinceOf(w, r)
+	if ok {
+		answer(w, http.StatusOK, a.Past.History(since))
+	}
+}
+
+// sinceOf reads ?since=, zero without it; false when it was refused.
+func sinceOf(w http.ResponseWriter, r *http.Request) (since time.Time, ok bool) {
+	s := r.URL.Query().Get("since")
+	if s == "" {
+		return time.Time{}, true
+	}
+	since, err := time.Parse(time.RFC3339Nano, s)
+	if err != nil {
+		refuse(w, http.StatusBadRequest, "invalid_since", "since is a time like 2026-01-31T12:00:00Z.", "")
+		return time.Time{}, false
+	}
+	return since, true
+}
+
 // decisions lists records, newest first: ?limit= &app= &model= &node=
 // &outcome= &after=ID for the page after that record, &since=RFC3339.
 func (a *api) decisions(w http.ResponseWriter, r *http.Request) {
@@ -154,13 +196,9 @@ func (a *api) decisions(w http.ResponseWriter, r *http.Request) {
 		}
 		f.Limit = n
 	}
-	if s := q.Get("since"); s != "" {
-		since, err := time.Parse(time.RFC3339Nano, s)
-		if err != nil {
-			refuse(w, http.StatusBadRequest, "invalid_since", "since is a time like 2026-01-31T12:00:00Z.", "")
-			return
-		}
-		f.Since = since
+	var ok bool
+	if f.Since, ok = sinceOf(w, r); !ok {
+		return
 	}
 	list, err := a.Store.Decisions(r.Context(), f)
 	if err != nil {

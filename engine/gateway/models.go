@@ -353,7 +353,15 @@ func newer(a, b string) bool {
 	return false
 }
 
-func (g *Gateway) root(w http.ResponseWriter, r *http.Request, _ caller) {
+// root answers as Ollama does, which its clients look for; a person's browser
+// is led to the admin UI.
+func (g *Gateway) root(w http.ResponseWriter, r *http.Request, who caller) {
+	if g.Admin != nil && who.loopback && strings.Contains(r.Header.Get("Accept"), "text/html") {
+		w.Header().Set("Vary", "Accept")
+		w.Header().Set("Cache-Control", "no-store")
+		http.Redirect(w, r, "/ui/", http.StatusFound)
+		return
+	}
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	if r.Method != http.MethodHead {
 		_, _ = w.Write([]byte("Ollama is running"))

@@ -1,0 +1,221 @@
+package admin
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base64"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"bellwether/engine/socket"
+)
+
+const (
+	cookieName = "bellwether_admin"
+	tokenName  = "X-Fleet-Admin"
+	// linkLife is how long a one-time link is good: from a command or the tray to
+	// the browser that it opens.
+	linkLife = time.Minute
+	// sessionIdle is how long an unlocked browser may be left alone. Sessions are
+	// kept in memory: a restart locks them all.
+	sessionIdle = 7 * 24 * time.Hour
+	mostLinks   = 16
+	mostOpen    = 64
+)
+
+// digest is what is kept of a secret that was given out.
+type digest [sha256.Size]byte
+
+// doors are the ways in for browsers: one-time links, and the sessions that
+// they open. Its mutex guards links and open.
+type doors struct {
+	now   func() time.Time
+	mu    sync.Mutex
+	links map[digest]time.Time // when each ends
+	open  map[digest]time.Time // when each was last used
+}
+
+func newDoors(now func() time.Time) *doors {
+	return &doors{now: now, links: map[digest]time.Time{}, open: map[digest]time.Time{}}
+}
+
+func newSecret() string {
+	var b [24]byte
+	_, _ = rand.Read(b[:])
+	return base64.RawURLEncoding.EncodeToString(b[:])
+}
+
+// link makes a one-time secret. The oldest go when there are many.
+func (d *doors) link() (secret string, until time.Time) {
+	secret, until = newSecret(), d.now().Add(linkLife)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	makeRoom(d.links, mostLinks)
+	d.links[sha256.Sum256([]byte(secret))] = until
+	return secret, until
+}
+
+// enter takes a one-time secret, whatever comes of it, and opens a session.
+func (d *doors) enter(secret string) (session string, ok bool) {
+	key := sha256.Sum256([]byte(secret))
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	until, known := d.links[key]
+	delete(d.links, key)
+	if !known || !d.now().Before(until) {
+		return "", false
+	}
+	session = newSecret()
+	makeRoom(d.open, mostOpen)
+	d.open[sha256.Sum256([]byte(session))] = d.now()
+	return session, true
+}
+
+// isOpen reports whether a request carries the cookie of an open session.
+func (d *doors) isOpen(r *http.Request) bool {
+	c, err := r.Cookie(cookieName)
+	if err != nil || c.Value == "" {
+		return false
+	}
+	key := sha256.Sum256([]byte(c.Value))
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	used, open := d.open[key]
+	if !open || d.now().Sub(used) > sessionIdle {
+		delete(d.open, key)
+		return false
+	}
+	d.open[key] = d.now()
+	return true
+}
+
+// lock ends the session of a request.
+func (d *doors) lock(r *http.Request) {
+	if c, err := r.Cookie(cookieName); err == nil {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		delete(d.open, sha256.Sum256([]byte(c.Value)))
+	}
+}
+
+// makeRoom lets the entry with the earliest time go when there are too many.
+func makeRoom(m map[digest]time.Time, most int) {
+	for len(m) >= most {
+		var oldest digest
+		first := true
+		for key, at := range m {
+			if first || at.Before(m[oldest]) {
+				oldest, first = key, false
+			}
+		}
+		delete(m, oldest)
+	}
+}
+
+// who says by what a request may change things; a refusal says what is missing.
+//
+//  1. The admin token in its header: programs of the owner. A wrong one is
+//     refused, whatever else comes with it.
+//  2. The cookie of an unlocked browser, from a page of this very address. A
+//     cookie alone is no proof: browsers send it to every port of a host, and
+//     for pages of its other ports.
+func (a *api) who(r *http.Request) *Refusal {
+	if token := r.Header.Get(tokenName); token != "" {
+		if a.Token != "" && subtle.ConstantTimeCompare([]byte(token), []byte(a.Token)) == 1 {
+			return nil
+		}
+		return &Refusal{Code: "admin_token_needed", Message: "This changes the machine and needs its owner; the admin token is not the right one.",
+			Remedy: "Use the bellwether command as the user who runs it."}
+	}
+	if !a.doors.isOpen(r) {
+		return &Refusal{Code: "admin_token_needed", Message: "This changes the machine and needs its owner.", Remedy: unlockWords}
+	}
+	if r.Header.Get("Origin") == "" && r.Method != http.MethodGet || !socket.SameOrigin(r) || fromElsewhere(r) {
+		return &Refusal{Code: "origin_not_allowed", Message: "Only pages of this address may do this.", Remedy: "Do it in the admin UI at /ui/."}
+	}
+	return nil
+}
+
+// fromElsewhere reports that a browser says that another site or port asked.
+func fromElsewhere(r *http.Request) bool {
+	site := r.Header.Get("Sec-Fetch-Site")
+	return site != "" && site != "same-origin" && site != "none"
+}
+
+const unlockWords = "Run bellwether open, or choose Open admin window in the tray menu: that unlocks this browser."
+
+// owner lets only the owner through.
+func (a *api) owner(next http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if no := a.who(r); no != nil {
+			refuse(w, http.StatusForbidden, no.Code, no.Message, no.Remedy)
+			return
+		}
+		next(w, r)
+	}
+}
+
+// session tells a page whether it may change things.
+func (a *api) session(w http.ResponseWriter, r *http.Request) {
+	s := Session{Version: a.Version, NodeName: a.NodeName, Unlocked: a.who(r) == nil}
+	if !s.Unlocked {
+		s.Unlock = unlockWords
+	}
+	answer(w, http.StatusOK, s)
+}
+
+// enterLink makes a one-time link. Only the token does: an unlocked browser
+// has no need of another.
+func (a *api) enterLink(w http.ResponseWriter, r *http.Request) {
+	if r.Header.Get(tokenName) == "" {
+		refuse(w, http.StatusForbidden, "admin_token_needed", "Only the owner's programs make links that unlock browsers.", unlockWords)
+		return
+	}
+	secret, until := a.doors.link()
+	answer(w, http.StatusOK, EnterLink{URL: a.Address + "/admin/enter?t=" + secret, ExpiresAt: until.UTC().Truncate(time.Second)})
+}
+
+// enter takes a one-time link. It answers with a page that goes on by script:
+// after a redirect that another site began, browsers would keep a strict
+// cookie back.
+func (a *api) enter(w http.ResponseWriter, r *http.Request) {
+	session, ok := a.doors.enter(r.URL.Query().Get("t"))
+	if !ok {
+		page(w, http.StatusForbidden, "This link has been used, or is too old", "",
+			"<p>A link unlocks one browser, once, within a minute.</p><p>For another one run <code>bellwether open</code>, or choose <b>Open admin window</b> in the tray menu.</p><p><a href=\"/ui/\">Look without unlocking</a></p>")
+		return
+	}
+	http.SetCookie(w, &http.Cookie{Name: cookieName, Value: session, Path: "/admin/", HttpOnly: true, SameSite: http.SameSiteStrictMode})
+	page(w, http.StatusOK, "Unlocked", `location.replace("/ui/")`, "<p><a href=\"/ui/\">Go on to Bellwether</a></p>")
+}
+
+// lock ends this browser's session.
+func (a *api) lock(w http.ResponseWriter, r *http.Request) {
+	a.doors.lock(r)
+	http.SetCookie(w, &http.Cookie{Name: cookieName, Path: "/admin/", HttpOnly: true, SameSite: http.SameSiteStrictMode, MaxAge: -1})
+	answer(w, http.StatusOK, Session{Version: a.Version, NodeName: a.NodeName, Unlock: unlockWords})
+}
+
+// page writes a small page of our own. Title and text are ours; script runs
+// under a nonce, and nothing else does.
+func page(w http.ResponseWriter, status int, title, script, text string) {
+	nonce := newSecret()
+	h := w.Header()
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Cache-Control", "no-store")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'nonce-"+nonce+"'; style-src 'nonce-"+nonce+"'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
+	w.WriteHeader(status)
+	var b strings.Builder
+	b.WriteString(`<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><meta name="color-scheme" content="light dark"><title>` + title + ` - Bellwether</title>`)
+	b.WriteString(`<style nonce="` + nonce + `">body{font:16px/1.5 system-ui,sans-serif;max-width:34em;margin:15vh auto;padding:0 1.5em}code{font-family:ui-monospace,monospace}</style>`)
+	if script != "" {
+		b.WriteString(`<script nonce="` + nonce + `">` + script + `</script>`)
+	}
+	b.WriteString(`</head><body><h1>` + title + `</h1>` + text + `</body></html>`)
+	_, _ = w.Write([]byte(b.String()))
+}

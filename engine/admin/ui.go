@@ -1,0 +1,79 @@
+package admin
+
+import (
+	"io/fs"
+	"net/http"
+	"path"
+	"strings"
+)
+
+// uiPolicy lets the UI load what it brought and talk to where it came from,
+// and nothing else.
+const uiPolicy = "default-src 'self'; img-src 'self' data:; connect-src 'self'; style-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+
+// ui serves the built UI below /ui/. Assets carry a hash in their names and
+// never change; index.html is asked for anew each time. A path without a file
+// is the UI's own to make sense of.
+type ui struct {
+	files fs.FS // nil = there is none
+	serve http.Handler
+}
+
+func newUI(files fs.FS) *ui {
+	u := &ui{files: files}
+	if files != nil {
+		u.serve = http.StripPrefix("/ui/", http.FileServerFS(files))
+	}
+	return u
+}
+
+func (u *ui) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		w.Header().Set("Allow", "GET, HEAD")
+		refuse(w, http.StatusMethodNotAllowed, "method_not_allowed", "The UI is read, not written.", "")
+		return
+	}
+	if r.URL.Path == "/ui" {
+		http.Redirect(w, r, "/ui/", http.StatusPermanentRedirect)
+		return
+	}
+	name := strings.TrimPrefix(path.Clean("/"+strings.TrimPrefix(r.URL.Path, "/ui/")), "/")
+	if !u.has("index.html") {
+		u.unbuilt(w)
+		return
+	}
+	h := w.Header()
+	h.Set("Content-Security-Policy", uiPolicy)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	switch {
+	case strings.HasPrefix(name, "assets/") && u.has(name):
+		h.Set("Cache-Control", "public, max-age=31536000, immutable")
+	case name != "" && name != "index.html" && u.has(name):
+		h.Set("Cache-Control", "public, max-age=3600")
+	case strings.HasPrefix(name, "assets/"):
+		h.Set("Cache-Control", "no-store") // of another build
+		http.NotFound(w, r)
+		return
+	default:
+		h.Set("Cache-Control", "no-cache")
+		http.ServeFileFS(w, r, u.files, "index.html")
+		return
+	}
+	u.serve.ServeHTTP(w, r)
+}
+
+func (u *ui) has(name string) bool {
+	if u.files == nil || strings.HasPrefix(path.Base(name), ".") {
+		return false
+	}
+	info, err := fs.Stat(u.files, name)
+	return err == nil && info.Mode().IsRegular()
+}
+
+func (u *ui) unbuilt(w http.ResponseWriter) {
+	page(w, http.StatusOK, "The admin UI is not built", "",
+		"<p>This Bellwether serves apps, but was built without its pages. In its source folder run</p><p><code>go run ./build ui</code></p><p>and build it again. Everything it shows is also to be had by command: <code>bellwether status</code>, <code>decisions</code>, <code>doctor</code>.</p>")
+}
