@@ -15,6 +15,7 @@ import (
 	"bellwether/assets"
 	"bellwether/engine"
 	"bellwether/engine/evidence"
+	"bellwether/frontend"
 	"bellwether/platform/desktop"
 )
 
@@ -75,7 +76,7 @@ func (c *serveCmd) Run(e *environ) error {
 	for _, w := range config.Warnings {
 		log.Warn(w)
 	}
-	eng, err := engine.New(engine.Options{Config: config, Folders: folders, Version: version, Log: log, Level: &level, Catalogue: assets.Catalogue(), Sandbox: sandbox()})
+	eng, err := engine.New(engine.Options{Config: config, Folders: folders, Version: version, Log: log, Level: &level, Catalogue: assets.Catalogue(), Sandbox: sandbox(), UI: frontend.Dist()})
 	if err != nil {
 		var held *desktop.HeldError
 		var taken *engine.PortTakenError
