@@ -37,6 +37,13 @@ export async function text(path: string, signal?: AbortSignal): Promise<string> 
   return (await request(path, { signal })).text();
 }
 
+/** blob asks for a file below /admin/, with the name that the engine gives it, '' = none. */
+export async function blob(path: string, query: Query = {}): Promise<{ data: Blob; name: string }> {
+  const answer = await request(path + search(query), {});
+  const name = /filename="?([^";]+)/.exec(answer.headers.get('Content-Disposition') ?? '')?.[1] ?? '';
+  return { data: await answer.blob(), name };
+}
+
 /** post gives a command. */
 export async function post<T = unknown>(path: string, body: unknown = {}, signal?: AbortSignal): Promise<T> {
   return json<T>(await request(path, posted(body, signal)));
