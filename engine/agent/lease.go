@@ -15,8 +15,8 @@ import (
 // goroutine uses what does not change.
 type lease struct {
 	a          *Agent
-	grant      fleet.Grant
-	key        string // of its reservation in the ledger
+	grant      *fleet.Grant // of its admission; never changed
+	key        string       // of its reservation in the ledger
 	server     *server
 	adapter    runtime.Adapter
 	deployment *fleet.Deployment // as of admission; never changed
@@ -38,7 +38,7 @@ type lease struct {
 
 func newLease(a *Agent, srv *server, d *fleet.Deployment, m *admission) *lease {
 	le := &lease{
-		a: a, grant: m.grant, key: m.grant.ID, server: srv, adapter: srv.adapter, deployment: d, own: m.own,
+		a: a, grant: &m.grant, key: m.grant.ID, server: srv, adapter: srv.adapter, deployment: d, own: m.own,
 		confirms: srv.adapter.ConfirmsCancel(), drain: srv.target.Drain, began: time.Now(),
 	}
 	le.ctx = newCallContext()

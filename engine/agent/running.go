@@ -81,7 +81,7 @@ type Running struct {
 var _ dialect.Stream = (*Running)(nil)
 
 func newRunning(ctx context.Context, le *lease) *Running {
-	g, own := &le.grant, le.adapter.Target()
+	g, own := le.grant, le.adapter.Target()
 	r := &Running{
 		lease: le,
 		first: tightest(orElse(g.FirstContent, defaultFirstContent), own.FirstContent),

@@ -320,11 +320,16 @@ func (x *exchange) closeWith(o fleet.Outcome, p *dialect.Problem) {
 }
 
 func recordUsage(u dialect.Usage) *route.RecordUsage {
+	var kept []int // all in one piece
 	known := func(n int) *int {
 		if n < 0 {
 			return nil
 		}
-		return &n
+		if kept == nil {
+			kept = make([]int, 0, 4)
+		}
+		kept = append(kept, n)
+		return &kept[len(kept)-1]
 	}
 	if u == (dialect.Usage{}) || u == dialect.NoUsage {
 		return nil

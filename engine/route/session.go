@@ -67,18 +67,16 @@ func agentSession(m *Meta) (source, id string) {
 
 // opening hashes the system texts before the first user turn, and that turn.
 func opening(r *dialect.Request) (string, bool) {
-	h := newChain()
-	h.text(r.Instructions)
+	var room [chainRoom]byte
+	c := chain(room[:0]).text(r.Instructions)
 	if p := r.Prompt; p != nil {
-		h.text(p.System)
-		h.text(p.Text)
-		return h.sum(), len(p.Text) > 2
+		return c.text(p.System).text(p.Text).sum(), len(p.Text) > 2
 	}
 	for i := range r.Messages {
 		msg := &r.Messages[i]
-		h.message(msg)
+		c = c.message(msg)
 		if msg.Role == dialect.RoleUser {
-			return h.sum(), true
+			return c.sum(), true
 		}
 	}
 	return "", false
@@ -86,12 +84,13 @@ func opening(r *dialect.Request) (string, bool) {
 
 // firstAnswer hashes what came up to and with the first assistant turn.
 func firstAnswer(r *dialect.Request) (string, bool) {
-	h := newChain()
+	var room [chainRoom]byte
+	c := chain(room[:0])
 	for i := range r.Messages {
 		msg := &r.Messages[i]
-		h.message(msg)
+		c = c.message(msg)
 		if msg.Role == dialect.RoleAssistant {
-			return h.sum(), true
+			return c.sum(), true
 		}
 	}
 	return "", false
@@ -99,37 +98,36 @@ func firstAnswer(r *dialect.Request) (string, bool) {
 
 // chain hashes messages. Of a long text the two ends and the length count: a
 // prompt of a megabyte must not cost a hash of a megabyte.
-type chain struct{ b []byte }
+type chain []byte
 
-const chainEnd = 16 << 10 // bytes of a text hashed at either end
+const (
+	chainEnd  = 16 << 10 // bytes of a text hashed at either end
+	chainRoom = 512      // bytes of a short conversation, kept on the stack
+)
 
-func newChain() *chain { return &chain{make([]byte, 0, 256)} }
-
-func (c *chain) text(t []byte) {
-	c.b = binary.BigEndian.AppendUint64(c.b, uint64(len(t)))
+func (c chain) text(t []byte) chain {
+	c = binary.BigEndian.AppendUint64(c, uint64(len(t)))
 	if len(t) > 2*chainEnd {
-		c.b = append(c.b, t[:chainEnd]...)
+		c = append(c, t[:chainEnd]...)
 		t = t[len(t)-chainEnd:]
 	}
-	c.b = append(c.b, t...)
+	return append(c, t...)
 }
 
-func (c *chain) message(m *dialect.Message) {
-	c.text([]byte(m.Role))
+func (c chain) message(m *dialect.Message) chain {
+	c = c.text([]byte(m.Role))
 	for i := range m.Parts {
 		p := &m.Parts[i]
-		c.text(p.Text)
-		c.text(p.Data)
-		c.text([]byte(p.URL))
+		c = c.text(p.Text).text(p.Data).text([]byte(p.URL))
 	}
 	for i := range m.ToolCalls {
-		c.text([]byte(m.ToolCalls[i].Name))
-		c.text(m.ToolCalls[i].Arguments)
+		c = c.text([]byte(m.ToolCalls[i].Name)).text(m.ToolCalls[i].Arguments)
 	}
+	return c
 }
 
-func (c *chain) sum() string {
-	s := sha256.Sum256(c.b)
+func (c chain) sum() string {
+	s := sha256.Sum256(c)
 	return string(s[:])
 }
 

@@ -13,7 +13,7 @@ func ToRecord(d *Decision, q *Query) *Record {
 		RequestID: q.Request, At: q.Arrived, ConfigHash: d.ConfigHash, RegistryVersion: d.RegistryVersion,
 		RequestedModel: q.Model, Alias: d.Alias, Profile: d.Profile,
 		App: q.Needs.App, Tags: q.Needs.Tags, Session: q.Needs.Session,
-		Requirements: q.Needs, OtherCodes: d.OtherCodes, Candidates: slices.Clone(d.Candidates),
+		Requirements: q.Needs, OtherCodes: d.OtherCodes, Candidates: d.Candidates,
 		Evidence: d.Evidence, Reasons: make([]string, 0, len(d.Reasons)),
 		FailoverAllowed: d.FailoverAllowed, FailoverNote: d.FailoverNote, Scenario: d.Scenario,
 	}
