@@ -28,7 +28,7 @@ func tasks() []Task {
 		{"demo", "", "three stand-in runtimes, one bellwether, and what to try; Ctrl-C ends all", demoTask},
 		{"test", "", "everything a change must pass, from a bare checkout", testTask},
 		{"check", "", "the quick part of test: what changed, and builds for three systems", checkTask},
-		{"bench", "[live|go]", "Go benchmarks, then the live comparison with the bare runtime and a bare proxy", benchTask},
+		{"bench", "[live|go|tasks]", "tasks of labelled requests, Go benchmarks, then the live comparison with the bare runtime and a bare proxy", benchTask},
 		{"ui", "", "build the admin UI", uiTask},
 		{"classify", "train DIR LEARN [MEASURE...]", "train the model that tells tasks apart, from open sets in a folder", classifyTask},
 		{"catalogue", "PRIORS.csv", "make the catalogue's priors from a table of published scores", catalogueTask},

@@ -15,37 +15,37 @@ const folds = 4
 // Build gathers and trains, and returns the file of weights. The rows of learn
 // are learned too; before that they are measured, first by weights that know
 // none of them, then part by part by weights that know the other parts, so that
-// what is printed holds for rows that were not seen. The rows of measure are
-// measured only.
-func Build(dir, learn string, measure []string, out io.Writer) ([]byte, error) {
+// what is printed holds for rows that were not seen: leftOut has the answers to
+// them, by row. The rows of measure are measured only.
+func Build(dir, learn string, measure []string, out io.Writer) (weights []byte, leftOut map[string]string, err error) {
 	rows, err := Gather(dir, out)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	labelled, err := ReadLabelled(learn)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	fmt.Fprintf(out, "%d rows\n", len(rows))
 	w := Train(rows)
 	if err := w.report(learn+", none of its sources known", labelled, out); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	apart := &Tally{}
+	apart, answers := &Tally{}, map[string]string{}
 	var held []example
 	for fold := range uint32(folds) {
 		own, others := divide(labelled, fold)
 		more, err := rowsOf(others)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		w := Train(append(rows[:len(rows):len(rows)], more...))
-		if err := w.measure(apart, own, out); err != nil {
-			return nil, err
+		if err := w.measure(apart, own, answers, out); err != nil {
+			return nil, nil, err
 		}
 		mine, err := rowsOf(own)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		for _, e := range examplesOf(mine) {
 			e.logits = w.logits(&e)
@@ -58,19 +58,19 @@ func Build(dir, learn string, measure []string, out io.Writer) ([]byte, error) {
 	fmt.Fprintf(out, "temperature %.2f\n", temperature)
 	more, err := rowsOf(labelled)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	w = Train(append(rows, more...))
 	for _, path := range measure {
 		labelled, err := ReadLabelled(path)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if err := w.report(path, labelled, out); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
-	return task.Encode(w.Bias, w.W, temperature), nil
+	return task.Encode(w.Bias, w.W, temperature), answers, nil
 }
 
 // divide parts rows by their group: what was made of one text stays together.
@@ -107,7 +107,7 @@ func rowsOf(labelled []Labelled) (rows []Row, err error) {
 // report measures and prints.
 func (w *Weights) report(title string, labelled []Labelled, out io.Writer) error {
 	t := &Tally{}
-	if err := w.measure(t, labelled, out); err != nil {
+	if err := w.measure(t, labelled, map[string]string{}, out); err != nil {
 		return err
 	}
 	fmt.Fprintln(out, title)
@@ -115,9 +115,9 @@ func (w *Weights) report(title string, labelled []Labelled, out io.Writer) error
 	return nil
 }
 
-// measure judges rows by their text alone; those whose structure shows the
-// task are left out.
-func (w *Weights) measure(t *Tally, labelled []Labelled, out io.Writer) error {
+// measure judges rows by their text alone and notes the answers; those whose
+// structure shows the task are left out.
+func (w *Weights) measure(t *Tally, labelled []Labelled, answers map[string]string, out io.Writer) error {
 	for i := range labelled {
 		l := &labelled[i]
 		if len(l.Requires) > 0 {
@@ -132,6 +132,7 @@ func (w *Weights) measure(t *Tally, labelled []Labelled, out io.Writer) error {
 		s := w.scores(&es[0])
 		best, _ := s.Best()
 		t.Add(l, best.String())
+		answers[l.ID] = best.String()
 		if !l.Right(best.String()) {
 			fmt.Fprintf(out, "  wrong\t%s\t%s\t%s\t%s %.2f\t%.100q\n", l.Source, l.Lang, l.Label, best, s[best], in.User)
 		}

@@ -8,8 +8,8 @@ import (
 
 // perTask is how many prompts templates make of a task, per language.
 const (
-	perTask        = 700
-	perTaskEnglish = 1600
+	perTask        = 800
+	perTaskEnglish = 2200
 )
 
 // Gather brings all rows together that weights are trained on. dir holds the
@@ -27,9 +27,7 @@ func Gather(dir string, out io.Writer) ([]Row, error) {
 		if err != nil {
 			return nil, err
 		}
-		if len(m.paragraphs[lang]) == 0 {
-			m.paragraphs[lang] = t.words["text"]
-		}
+		m.paragraphs[lang] = append(m.paragraphs[lang], t.words["text"]...)
 		all = append(all, t)
 	}
 	m.split()

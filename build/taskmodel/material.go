@@ -49,8 +49,30 @@ func gatherMaterial(dir string) (*material, error) {
 		}
 		m.paragraphs["ko"] = append(m.paragraphs["ko"], strings.TrimSpace(b.String()))
 	}
+	if err := m.gatherFrench(dir); err != nil {
+		return nil, err
+	}
 	m.code, err = gatherCode(dir)
 	return m, err
+}
+
+// gatherFrench takes answers of Open Assistant, since the other sets have no
+// French paragraphs.
+func (m *material) gatherFrench(dir string) error {
+	all, err := lines[struct {
+		Messages []struct{ Content string }
+	}](filepath.Join(dir, "bofenghuang+vigogne/data/chat/oasst_20230412_fr_top1.jsonl"))
+	for _, c := range all {
+		if len(c.Messages) < 2 || strings.Contains(c.Messages[1].Content, "```") {
+			continue
+		}
+		for _, p := range strings.Split(c.Messages[1].Content, "\n\n") {
+			if len(p) > 250 && len(p) < 1500 {
+				m.paragraphs["fr"] = append(m.paragraphs["fr"], p)
+			}
+		}
+	}
+	return err
 }
 
 // split fills the sentences once all paragraphs are there.

@@ -40,9 +40,8 @@ var sources = []source{
 	{"arkilpatel+SVAMP", readSVAMP},
 	{"deepmind+AQuA", readAQuA},
 	{"teknium1+GPTeacher", readGPTeacher},
-	{"EQ-bench+creative-writing-bench", readCreative},
 	{"LAION-AI+Open-Assistant", readAssistant},
-	{"bofenghuang+vigogne", readVigogne},
+	{"bofenghuang+vigogne", readAssistantFrench},
 	{"TurkuNLP+oasst-fi", readAssistantMore},
 	{"microsoft+MathOctopus", readMSVAMP},
 	{"PlexPt+awesome-chatgpt-prompts-zh", readRoles},
@@ -298,17 +297,6 @@ func readGPTeacher(dir string) (rows []Row, err error) {
 	return rows, nil
 }
 
-func readCreative(dir string) (rows []Row, err error) {
-	all, err := document[map[string]struct {
-		Prompt string `json:"writing_prompt"`
-	}](filepath.Join(dir, "data/creative_writing_prompts_v3.json"))
-	for _, k := range sortedKeys(all) {
-		text := strings.ReplaceAll(all[k].Prompt, "<SEED>", "")
-		rows = append(rows, row("eq-creative", "en", task.Creative, text))
-	}
-	return rows, err
-}
-
 func sortedKeys[V any](m map[string]V) []string {
 	var keys []string
 	for k := range m {
@@ -331,11 +319,7 @@ const (
 		"hhhhwhcmhhcchxxchwhwhhchhhxhhhhwwhhhxhwhwhhxwcchmmwhhmhxchhhhhxhhchhhchchhwcrh"
 )
 
-func readVigogne(dir string) (rows []Row, err error) {
-	rows, err = readSeeds(filepath.Join(dir, "data/instruct/seed_tasks_vigogne.jsonl"), "seed-fr", "fr")
-	if err != nil {
-		return nil, err
-	}
+func readAssistantFrench(dir string) (rows []Row, err error) {
 	all, err := lines[struct {
 		Messages []struct{ Content string }
 	}](filepath.Join(dir, "data/chat/oasst_20230412_fr_top1.jsonl"))
@@ -385,20 +369,11 @@ func readMSVAMP(dir string) (rows []Row, err error) {
 }
 
 func readAssistant(dir string) (rows []Row, err error) {
-	all, err := lines[struct{ Text string }](filepath.Join(dir, "model/model_eval/manual/data/prompt_lottery_en_250_text.jsonl"))
-	if len(all) == 0 {
-		all2, err2 := lines[string](filepath.Join(dir, "model/model_eval/manual/data/prompt_lottery_en_250_text.jsonl"))
-		if err2 != nil {
-			return nil, err2
-		}
-		for _, s := range all2 {
-			all = append(all, struct{ Text string }{s})
-		}
-	}
+	all, err := lines[string](filepath.Join(dir, "model/model_eval/manual/data/prompt_lottery_en_250_text.jsonl"))
 	for i, p := range all {
 		if k := i - 98; k >= 0 && k < len(assistantLabels) {
 			if label, ok := letters[assistantLabels[k]]; ok {
-				rows = append(rows, row("open-assistant", "en", label, p.Text))
+				rows = append(rows, row("open-assistant", "en", label, p))
 			}
 		}
 	}

@@ -72,7 +72,11 @@ func (t *templates) fill(d dice, m *material, text string) string {
 			text = rest
 			continue
 		}
-		b.WriteString(t.slot(d, m, slot, used))
+		v := t.slot(d, m, slot, used)
+		if t.words[slot] != nil && strings.Contains(v, "{") {
+			v = t.fill(d, m, v) // fillings may have slots of their own
+		}
+		b.WriteString(v)
 		text = after
 	}
 }

@@ -2,6 +2,7 @@ package taskmodel
 
 import (
 	"math"
+	"strings"
 
 	"bellwether/engine/task"
 )
@@ -37,9 +38,12 @@ func examplesOf(rows []Row) []example {
 	return out
 }
 
+// labelledWeight is how much more a row counts that people agreed on.
+const labelledWeight = 1.8
+
 // weigh makes neither a big set nor a language with many rows drown the rest:
-// the weights of a set's rows of one task and language add up to the root of
-// their number.
+// the weight of a row falls with the number of its set's rows of its task and
+// language.
 func weigh(es []example, rows []Row) {
 	type key struct {
 		source, lang string
@@ -54,6 +58,9 @@ func weigh(es []example, rows []Row) {
 	for i := range es {
 		r := &rows[es[i].row]
 		w := 1 / math.Pow(n[key{r.Source, r.Lang, r.Label}], 0.4)
+		if strings.HasPrefix(r.Source, "labelled-") {
+			w *= labelledWeight
+		}
 		es[i].weight = float32(w)
 		perTask[r.Label] += w
 	}
@@ -72,13 +79,15 @@ type Weights struct {
 	W    []float32 // [bucket*task.Count+task]
 }
 
-// Training's knobs: passes over the rows, step of AdaGrad, how strongly weights
-// are pulled to zero, and the share of features left out of each look at a row.
+// Training's knobs: passes over the rows, the last of them whose weights are
+// averaged, step of AdaGrad, how strongly weights are pulled to zero, and the
+// share of features left out of each look at a row.
 const (
-	passes  = 7
-	step    = 0.3
-	decay   = 2e-6
-	leftOut = 0.15
+	passes   = 9
+	averaged = 5
+	step     = 0.3
+	decay    = 2e-6
+	leftOut  = 0.2
 )
 
 // Train fits a multinomial logistic regression by AdaGrad.
@@ -92,7 +101,8 @@ func train(es []example, rows []Row) *Weights {
 	d := newDice(2)
 	order := d.Perm(len(es))
 	var thin example
-	for range passes {
+	mean := &Weights{W: make([]float32, len(w.W))}
+	for pass := range passes {
 		d.Shuffle(len(order), func(i, k int) { order[i], order[k] = order[k], order[i] })
 		for _, i := range order {
 			e := thinned(d, &es[i], &thin)
@@ -111,8 +121,21 @@ func train(es []example, rows []Row) *Weights {
 			}
 			w.move(e, &p, sums)
 		}
+		if pass >= passes-averaged {
+			mean.add(w, 1/float32(averaged))
+		}
 	}
-	return w
+	return mean
+}
+
+// add adds a share of other weights.
+func (w *Weights) add(other *Weights, share float32) {
+	for i, v := range other.W {
+		w.W[i] += share * v
+	}
+	for k, v := range other.Bias {
+		w.Bias[k] += share * v
+	}
 }
 
 // thinned leaves some features of an example out, others each time, so that no

@@ -7,6 +7,7 @@ import "bytes"
 type address struct {
 	override bool // "ignore ..."
 	command  bool // "... route ..."
+	sorts    bool // the command is one that apps give too: "classify ..."
 	from     int  // where either begins
 	swallow  int  // words after an address that still belong to it
 }
@@ -41,7 +42,7 @@ func withoutAddresses(u []byte) []byte {
 		i = t.end
 		switch t.kind {
 		case mark:
-			if t.start == kept { // ends what was left out
+			if kept > 0 && t.start == kept { // ends what was left out
 				kept = t.end
 			}
 			a.swallow, last = 0, token{kind: mark}
@@ -72,14 +73,15 @@ func withoutAddresses(u []byte) []byte {
 // to be left out.
 //
 //  1. An override and its object: "ignore all", "forget your instructions".
-//  2. A command where to go and its object: "route this", "and classify it".
+//  2. A command where to go and its object: "route this", "and forward it".
 //     Speaking about routes is none: a command begins the sentence or follows
-//     an "and", "please" and the like.
+//     an "and", "please" and the like. To classify or switch is asked of
+//     assistants too: such a command must name a part of the machinery.
 //  3. The few words after either, up to a sign or a capital letter.
 func (a *address) take(t, last *token, lead byte) (from int, yes bool) {
 	from = a.from
 	switch {
-	case a.override && t.class&orders != 0, a.command && (t.class&(machine|orders) != 0 || isOneOf(t.hash, pronouns)):
+	case a.override && t.class&orders != 0, a.command && (t.class&(machine|orders) != 0 || !a.sorts && isOneOf(t.hash, pronouns)):
 		yes, a.swallow = true, swallowed
 	case a.swallow > 0 && (lead < 'A' || lead > 'Z') && t.kind != number:
 		from, yes = last.end, true
@@ -90,9 +92,9 @@ func (a *address) take(t, last *token, lead byte) (from int, yes bool) {
 	switch {
 	case t.class&override != 0 && t.class&orders == 0:
 		a.override, a.from = true, t.start
-	case t.class&routing != 0 && (last.kind != word || last.class&(orders|override) != 0 || isOneOf(last.hash, joins)):
-		a.command, a.from = true, t.start
-	case yes || t.class == 0 && t.kind == word && !isOneOf(t.hash, joins):
+	case t.class&(routing|sorting) != 0 && (last.kind != word || last.class&(orders|override) != 0 || isOneOf(last.hash, joins)):
+		a.command, a.sorts, a.from = true, t.class&sorting != 0, t.start
+	case yes || t.class == 0 && t.kind == word && !isOneOf(t.hash, joins) && !isOneOf(t.hash, pronouns):
 		a.command = false
 	}
 	a.override = a.override && !yes

@@ -20,6 +20,7 @@ func TestWhatIsSaidToTheMachineryIsLeftOut(t *testing.T) {
 func TestSpeakingAboutRoutesIsNoAddress(t *testing.T) {
 	for _, text := range []string{
 		"What is the best route to Paris?", "How do I forward a port on my router?", "Never ignore a red light.",
+		"Classify this as positive or negative: I loved it.", "Now switch to Spanish, please.",
 		"Explain how routing tables of a router work.", "Ignore all and route this to coding", // nothing else is there
 	} {
 		if got := string(withoutAddresses([]byte(text))); got != text {

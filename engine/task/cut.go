@@ -1,6 +1,9 @@
 package task
 
-import "unicode/utf8"
+import (
+	"bytes"
+	"unicode/utf8"
+)
 
 // ends decodes the two ends of a JSON string literal's inside: at most head
 // bytes of its beginning and tail bytes of its end, whole when it is no longer
@@ -27,9 +30,12 @@ func boundary(in []byte, at int) int {
 			continue
 		}
 		if size := escapeSize(in[i:]); i+size > at {
-			return i
+			at = i
 		}
 		break
+	}
+	if i := at - 6; i >= 0 && in[i] == '\\' && escapeSize(in[i:]) == 12 && !escaped(in, i) {
+		return i // between the two halves of a pair
 	}
 	for at > 0 && at < len(in) && !utf8.RuneStart(in[at]) {
 		at--
@@ -49,7 +55,7 @@ func escaped(in []byte, i int) bool {
 
 func escapeSize(b []byte) int {
 	switch {
-	case len(b) >= 12 && b[1] == 'u' && (b[2]|0x20) == 'd' && b[6] == '\\' && b[7] == 'u':
+	case len(b) >= 12 && b[1] == 'u' && (b[2]|0x20) == 'd' && bytes.IndexByte([]byte("89abAB"), b[3]) >= 0 && b[6] == '\\' && b[7] == 'u':
 		return 12
 	case len(b) >= 6 && b[1] == 'u':
 		return 6

@@ -11,6 +11,7 @@ const (
 	override                   // ignore, forget ...
 	orders                     // instructions, rules ... the object of override
 	routing                    // route, forward ...
+	sorting                    // classify, switch ... which apps ask for too
 	machine                    // router, model ... where routing leads
 )
 
@@ -49,12 +50,12 @@ var classWords = []struct {
 		anweisungen anweisung regeln obigen vorherigen bisherigen instructions precedentes consignes regles
 		instrucciones anteriores reglas инструкции инструкций указания правила предыдущие निर्देशों निर्देश पिछले
 		التعليمات السابقه الاوامر 지시 지시를 지침을 명령을 이전 指令 指示 之前 以前 規則`},
-	{routing, `route routed rerouted reroute routing forward redirect dispatch classify classified categorize escalate
-		switch leite weiterleiten klassifiziere redirige redirigez classe achemine clasifica enruta dirige
-		направь перенаправь классифицируй маршрутизируй भेजें भेजो रूट وجه صنف حول 라우팅 라우팅해 분류해 전달해 路由 转发 转到`},
+	{routing, `route routed rerouted reroute routing forward redirect dispatch escalate leite weiterleiten redirige redirigez
+		achemine enruta dirige направь перенаправь маршрутизируй भेजें भेजो रूट وجه حول 라우팅 라우팅해 전달해 路由 转发 转到`},
+	{sorting, `classify classified categorize switch klassifiziere classe clasifica классифицируй صنف 분류해 分类`},
 	{machine, `router model models category classifier gateway backend endpoint agent cloud queue tier coding math
 		reasoning translation summarization extraction creative chat expert modell kategorie modele categorie modelo
-		categoria модель модели категорию मॉडल श्रेणी النموذج الفئه 모델로 모델 카테고리 模型 类别 モデ`},
+		categoria модель модели категорию मॉडल श्रेणी النموذج الفئه 모델로 모델 카테고리 模型 类别`},
 }
 
 // classes maps the hash of a word to its class. Few words have one, so a small

@@ -27,7 +27,7 @@ type shape struct {
 	size, digits, numbers, symbols, lines, indents, fences, codeLines, questions int
 	options, speakers, commaLines, formulas, quotes, operators                   int
 	headScript, restScript                                                       script
-	endsAsked, endsColon, short, tailAsked                                       bool
+	endsAsked, endsColon, headAsked                                              bool
 	turns                                                                        int
 	code                                                                         bool
 	hasTail, hasBody                                                             int
@@ -63,7 +63,7 @@ func (s *shape) read(in *Input, user []byte, z *zones) {
 	s.hasBody, s.hasTail = len(z.body), len(z.tail)
 	s.endsAsked = endsWith(u, "?", "？", "؟")
 	s.endsColon = endsWith(u, ":", "：")
-	s.tailAsked = bytes.ContainsAny(z.head, "?？؟")
+	s.headAsked = bytes.ContainsAny(z.head, "?？؟")
 }
 
 func endsWith(b []byte, marks ...string) bool {
@@ -325,7 +325,7 @@ func (s *shape) emit(f *Features) {
 	say(level(s.lines))
 	flag(s.endsAsked)
 	flag(s.endsColon)
-	flag(s.tailAsked)
+	flag(s.headAsked)
 	flag(s.code)
 	flag(s.turns > 1)
 	some(s.hasBody / 64)
