@@ -63,9 +63,11 @@ type Config struct {
 	file   string            // that Load reads, "" = none
 	origin map[string]string // key -> where its value comes from; absent = default
 	// base is what the machine's own defaults are, again the function that reads
-	// the sources once more. The sources themselves are not kept: they hold keys.
+	// the sources once more, as the one that reads them with another text in place
+	// of the file's. The sources themselves are not kept: they hold keys.
 	base  *Config
 	again func() (*Config, error)
+	as    func(text []byte) (*Config, error)
 }
 
 // NodeConfig is who this machine is.

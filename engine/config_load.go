@@ -30,6 +30,8 @@ type Sources struct {
 	Env []string
 	// Flags are what the command line sets, by key.
 	Flags map[string]string
+
+	text []byte // in place of the file's own, nil = read it
 }
 
 // maxFile is the largest settings file read; a larger one is a mistake.
@@ -70,6 +72,7 @@ func Load(from Sources) (*Config, error) {
 		return nil, errors.Join(l.wrong...)
 	}
 	c := &Config{file: from.File, origin: l.origin, base: base, again: func() (*Config, error) { return Load(from) }, Warnings: l.warnings}
+	c.as = func(text []byte) (*Config, error) { next := from; next.text = text; return Load(next) }
 	for i := range settings {
 		key := settings[i].Key
 		c.field(key).Set(reflect.ValueOf(l.k.Get(key)))
@@ -107,6 +110,10 @@ func (l *loader) layer(p koanf.Provider, parser koanf.Parser) {
 
 // file reads the settings file.
 func (l *loader) file() {
+	if l.from.text != nil {
+		l.layer(rawbytes.Provider(l.from.text), &fileParser{name: filepath.Base(l.from.File), origin: l.origin})
+		return
+	}
 	if l.from.File == "" {
 		return
 	}

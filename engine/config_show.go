@@ -8,8 +8,6 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-
-	"bellwether/engine/admin"
 )
 
 // Shown is one setting with its value, as the settings page gives it. Values
@@ -28,18 +26,6 @@ func (c *Config) Source(key string) string {
 		return from
 	}
 	return "default"
-}
-
-// Show returns every setting in the form of the admin API, values as text.
-func (c *Config) Show() []admin.Setting {
-	described := c.Describe()
-	out := make([]admin.Setting, 0, len(described))
-	for _, s := range described {
-		out = append(out, admin.Setting{
-			Key: s.Key, Value: PrintValue(s.Value), Source: s.Source, Default: PrintValue(s.Default), Unit: s.Unit,
-		})
-	}
-	return out
 }
 
 // Describe returns every setting with its value and where that comes from, in

@@ -64,6 +64,9 @@ type Options struct {
 	Sandbox measure.Sandbox
 	// UI holds the built admin UI, index.html at its root; nil = none was built.
 	UI fs.FS
+
+	// space replaces desktop.SpaceAt in tests.
+	space func(ctx context.Context, folder string) (desktop.Space, error)
 }
 
 // Engine is the assembled product.
@@ -85,6 +88,11 @@ type Engine struct {
 	measuring *measuring
 	feed      *admin.Feed
 	past      *admin.Past
+	runs      *admin.Runs
+	logs      *admin.LogBook
+	logFile   *logFile // nil = it could not be opened, which logErr says
+	logErr    error
+	clock     clockWatch
 
 	nodeID      string
 	token       string
@@ -94,20 +102,24 @@ type Engine struct {
 	policy      atomic.Pointer[route.Policy]
 	catalogue   atomic.Pointer[evidence.Catalogue]
 	reloadErr   atomic.Pointer[error] // why the settings file was not taken over
+	reloading   sync.Mutex            // held over a reload
+	saving      sync.Mutex            // held over a change of the settings file: read, compare, write
 	publishing  sync.Mutex            // guards published
 	published   policyParts
 	listeners   []net.Listener
 	address     string // what apps point at
 	// pulls takes what autoPull asks for; its buffer is what may wait for Run.
 	pulls chan string
-	moved bool // the wanted port was taken at first start
+	// errands takes work of inBackground; its buffer is what may wait for Run.
+	errands chan func(ctx context.Context)
+	moved   bool // the wanted port was taken at first start
 }
 
 // New builds the engine and opens what it needs: the data folder's lock, the
 // store and the sockets. Another engine on the folder is a *desktop.HeldError,
 // a taken port a *PortTakenError. On an error nothing stays open.
 func New(o Options) (e *Engine, err error) {
-	e = &Engine{opts: o, log: o.Log, started: time.Now(), pulls: make(chan string, mostPulls)}
+	e = &Engine{opts: o, log: o.Log, started: time.Now(), pulls: make(chan string, mostPulls), errands: make(chan func(context.Context), mostPulls)}
 	e.config.Store(o.Config)
 	defer func() {
 		if err != nil {
@@ -120,7 +132,8 @@ func New(o Options) (e *Engine, err error) {
 	if e.lock, err = desktop.LockInstance(o.Folders.Data); err != nil {
 		return e, err
 	}
-	limits := store.Options{Log: o.Log, MaxAge: time.Duration(o.Config.Store.RetentionDays * 24 * float64(time.Hour)), MaxBytes: int64(o.Config.Store.MaxMB * (1 << 20))}
+	e.openLog()
+	limits := store.Options{Log: e.log, MaxAge: time.Duration(o.Config.Store.RetentionDays * 24 * float64(time.Hour)), MaxBytes: int64(o.Config.Store.MaxMB * (1 << 20))}
 	if e.store, err = store.Open(filepath.Join(o.Folders.Data, "bellwether.db"), limits); err != nil {
 		return e, fmt.Errorf("open the store: %w", err)
 	}
@@ -234,11 +247,12 @@ func (e *Engine) assemble() error {
 		return fmt.Errorf("make the agent: %w", err)
 	}
 	e.agent = a
-	e.node = &localNode{id: e.nodeID, agent: a, extra: e.findings, mayPull: func(model string) *dialect.Problem {
+	e.node = &localNode{id: e.nodeID, agent: a, doctor: e.doctor, mayPull: func(model string) *dialect.Problem {
 		return gateway.CheckPull(model, e.policy.Load().AutoPullAllow)
 	}}
 	e.measuring = &measuring{e: e}
 	e.feed, e.past = e.newFeed(), admin.NewPast()
+	e.runs = admin.NewRuns(time.Now, e.feed.JobsChanged)
 	e.gateway = gateway.New(e.gatewayConfig())
 	return nil
 }
@@ -308,7 +322,8 @@ func (e *Engine) gatewayConfig() gateway.Config {
 		Admin: admin.New(admin.Config{
 			Token: e.token, Version: e.opts.Version, NodeName: c.Node.Name, Address: e.browserAddress(), UI: e.opts.UI, Feed: e.feed, Past: e.past,
 			Status: e.Status, Store: e.store, Snapshot: e.Snapshot, Explain: e.explain,
-			Settings: e.settings, Node: ownerNode{e.node}, Measure: e.measuring, Log: e.log,
+			Settings: settingsDesk{e}, Desk: uiDesk{e}, Node: ownerNode{e.node}, NodeID: e.nodeID, Measure: e.measuring, Runs: e.runs,
+			Background: e.inBackground, Logs: e.logs, Log: e.log,
 		}),
 		AdminToken: e.token, Metrics: reg, Log: e.log,
 	}
@@ -384,6 +399,7 @@ func (e *Engine) Run(ctx context.Context) error {
 	group.Go(func() error { return e.watch(traffic) })
 	group.Go(func() error { return e.pull(work) })
 	group.Go(func() error { return e.feed.Run(traffic) })
+	group.Go(func() error { return e.runErrands(traffic) })
 	servers, failed := e.serve(&group)
 	state := State{Address: e.address, Admin: e.adminAddress(), Token: e.token, PID: os.Getpid(), Version: e.opts.Version, Started: e.started}
 	if err := state.write(e.opts.Folders); err != nil {
@@ -461,6 +477,7 @@ func (e *Engine) tick(ctx context.Context) error {
 			return nil
 		case now := <-second.C:
 			e.registry.Tick(now)
+			e.clock.see(now, now.Round(0))
 			if n%int(admin.HistoryStep/time.Second) == 0 {
 				e.sample(now)
 			}
@@ -525,5 +542,8 @@ func (e *Engine) close() {
 	}
 	if e.lock != nil {
 		_ = e.lock.Unlock()
+	}
+	if e.logFile != nil {
+		_ = e.logFile.Close()
 	}
 }

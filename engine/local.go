@@ -19,9 +19,9 @@ import (
 // localNode is this machine's agent as gateway and admin see it. The fleet
 // will add a second one behind the peer link; the calls are the same.
 type localNode struct {
-	id    string
-	agent *agent.Agent
-	extra func() []admin.Finding // checks of the engine itself
+	id     string
+	agent  *agent.Agent
+	doctor func(ctx context.Context) []admin.Finding
 	// mayPull refuses names and registries that nobody may pull.
 	mayPull func(model string) *dialect.Problem
 }
@@ -186,14 +186,27 @@ func (o ownerNode) Pull(ctx context.Context, model string, progress func(admin.P
 	})
 }
 
-// Doctor checks the agent's part and the engine's own.
-func (o ownerNode) Doctor(ctx context.Context) []admin.Finding {
-	found := o.extra()
-	for _, f := range o.agent.Doctor(ctx) {
-		found = append(found, admin.Finding{ID: f.ID, Severity: string(f.Severity), Text: f.Text, Remedy: f.Remedy})
+// StartPull begins a pull that goes on by itself.
+func (o ownerNode) StartPull(ctx context.Context, model string) (admin.JobView, error) {
+	if p := o.mayPull(model); p != nil {
+		return admin.JobView{}, p
 	}
-	return ranked(found)
+	_, name, err := o.anyManager()
+	if err != nil {
+		return admin.JobView{}, err
+	}
+	j, err := o.agent.StartPull(ctx, name, model)
+	if err != nil {
+		return admin.JobView{}, err
+	}
+	return pullView(o.id, &j), nil
 }
+
+// CancelJob ends a pull.
+func (o ownerNode) CancelJob(id string) bool { return o.agent.CancelJob(id) }
+
+// Doctor runs every check.
+func (o ownerNode) Doctor(ctx context.Context) []admin.Finding { return o.doctor(ctx) }
 
 func finding(id, severity, remedy, format string, args ...any) admin.Finding {
 	return admin.Finding{ID: id, Severity: severity, Text: fmt.Sprintf(format, args...), Remedy: remedy}

@@ -56,6 +56,8 @@ func markOf(path string) fileMark {
 // what counts at once; what counts after a restart is told. With an error in
 // either, both stay as they are.
 func (e *Engine) Reload(ctx context.Context) error {
+	e.reloading.Lock() // so that what was read first is not put in force last
+	defer e.reloading.Unlock()
 	old := e.conf()
 	next, err := old.Reload()
 	catalogue, wrong := ReadCatalogue(e.opts.Catalogue, old.OwnCatalogue())
@@ -98,6 +100,7 @@ func (e *Engine) Reload(ctx context.Context) error {
 		e.log.Warn("the models could not be looked at again", "err", err)
 	}
 	e.binder.Saved()
+	e.feed.Touched()
 	return nil
 }
 

@@ -89,9 +89,6 @@ func modelStatus(d *fleet.Deployment, running, waiting int) admin.ModelStatus {
 	return m
 }
 
-// settings lists every setting in force.
-func (e *Engine) settings() []admin.Setting { return e.conf().Show() }
-
 // findings are the doctor's checks of the engine's own parts.
 func (e *Engine) findings() []admin.Finding {
 	var found []admin.Finding

@@ -2,9 +2,14 @@ package engine
 
 import (
 	"context"
+	"errors"
+	"log/slog"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"bellwether/engine/admin"
+	"bellwether/engine/fleet"
 	"bellwether/engine/route"
 	"bellwether/engine/store"
 )
@@ -28,6 +33,7 @@ func (e *Engine) view() admin.EngineView {
 		Version: e.opts.Version, StartedAt: e.started.UTC().Truncate(time.Millisecond), Address: e.address,
 		NodeID: e.nodeID, NodeName: c.Node.Name, Settled: e.registry.Snapshot().Settled,
 		RouterNodeID: e.nodeID, RouterName: c.Node.Name, RouterHere: true,
+		SettingsRevision: settingsDesk{e}.revision(), Measuring: e.measuringNow(),
 		Store: admin.StoreView{OK: health.OK, Reason: health.Reason, DroppedRecords: health.Dropped, WaitingRecords: health.Waiting, FileBytes: health.Bytes},
 	}
 }
@@ -54,20 +60,72 @@ func (e *Engine) sample(now time.Time) {
 	e.past.Sample(now, snap, &status)
 }
 
-// jobs are the pulls of this machine, newest first.
+// jobs are the pulls, evals and probes of this machine, each kind newest first.
 func (e *Engine) jobs() []admin.JobView {
-	var out []admin.JobView
+	out := e.runs.List()
 	for _, j := range e.agent.Jobs() {
 		out = append(out, pullView(e.nodeID, &j))
 	}
 	return out
 }
 
-// health runs every check.
-func (e *Engine) health(ctx context.Context) []admin.FindingView {
-	var out []admin.FindingView
-	for _, f := range (ownerNode{e.node}).Doctor(ctx) {
-		out = append(out, admin.FindingView{ID: f.ID, Severity: f.Severity, Text: f.Text, Remedy: f.Remedy})
+// measuringNow names the eval or probe under way, "" = none.
+func (e *Engine) measuringNow() string {
+	for _, j := range e.runs.List() {
+		if j.EndedAt == nil {
+			return j.Kind
+		}
 	}
-	return out
+	return ""
+}
+
+// inBackground has work done that ends with the engine; false when too much
+// waits already.
+func (e *Engine) inBackground(work func(ctx context.Context)) bool {
+	select {
+	case e.errands <- work:
+		return true
+	default:
+		return false
+	}
+}
+
+// runErrands does what inBackground was given, each by itself, until ctx ends.
+func (e *Engine) runErrands(ctx context.Context) error {
+	var group errgroup.Group
+	for {
+		select {
+		case <-ctx.Done():
+			return group.Wait()
+		case work := <-e.errands:
+			group.Go(func() error { work(ctx); return nil })
+		}
+	}
+}
+
+// startProbe probes one deployment, as a job.
+func (e *Engine) startProbe(d fleet.DeploymentID) error {
+	wish := admin.ProbeWish{Models: []string{d.String()}}
+	if !e.inBackground(func(ctx context.Context) { e.runs.Probe(ctx, e.measuring, e.nodeID, wish) }) {
+		return errors.New("too much is waiting to be begun: try again in a moment")
+	}
+	return nil
+}
+
+// openLog has what is logged kept for the admin UI, and in a file of its own.
+func (e *Engine) openLog() {
+	e.logs = admin.NewLogBook()
+	others := []slog.Handler{e.opts.Log.Handler()}
+	if e.logFile, e.logErr = openLogFile(e.opts.Folders.Logs); e.logErr == nil {
+		var level slog.Leveler = slog.LevelInfo
+		if e.opts.Level != nil {
+			level = e.opts.Level
+		}
+		others = append(others, slog.NewTextHandler(e.logFile, &slog.HandlerOptions{Level: level}))
+	}
+	e.log = slog.New(e.logs.Handler(others...))
+	e.opts.Log = e.log
+	if e.logErr != nil {
+		e.log.Warn("the log is not written to a file", "err", e.logErr)
+	}
 }

@@ -13,12 +13,12 @@ func TestConfigShowsValueSourceDefaultAndUnit(t *testing.T) {
 	t.Parallel()
 	h := newHome(t, "routing: {max_retries: 1}", nil)
 	h.env = append(h.env, "FLEET_PIN_TTL=600")
-	all := map[string]admin.Setting{}
+	all := map[string]admin.SettingView{}
 	for _, s := range decode[[]struct {
 		Key, Source, Unit string
 		Value, Default    any
 	}](t, h.run(t, "config", "show", "--json", "--set", "heartbeat.late=20").ends(t, exitDone).out) {
-		all[s.Key] = admin.Setting{Key: s.Key, Source: s.Source, Unit: s.Unit}
+		all[s.Key] = admin.SettingView{Key: s.Key, Source: s.Source, Unit: s.Unit}
 	}
 	for key, source := range map[string]string{"listen": "default", "node.name": "file", "routing.max_retries": "file", "routing.pins.ttl": "FLEET_PIN_TTL", "heartbeat.late": "flag"} {
 		if got := all[key].Source; !strings.Contains(strings.ToLower(got), strings.ToLower(source)) {

@@ -37,6 +37,10 @@ type Node interface {
 	Unload(ctx context.Context, d fleet.DeploymentID) error
 	Delete(ctx context.Context, d fleet.DeploymentID) error
 	Pull(ctx context.Context, model string, progress func(Progress)) error
+	// StartPull begins a pull that goes on by itself; CancelJob ends one, and
+	// reports whether it was under way.
+	StartPull(ctx context.Context, model string) (JobView, error)
+	CancelJob(id string) bool
 	Doctor(ctx context.Context) []Finding
 }
 
@@ -57,15 +61,6 @@ type Finding struct {
 	Remedy   string `json:"remedy,omitempty"`
 }
 
-// Setting is one setting in force.
-type Setting struct {
-	Key     string `json:"key"`
-	Value   string `json:"value"`
-	Source  string `json:"source"`
-	Default string `json:"default"`
-	Unit    string `json:"unit"`
-}
-
 // Config is what the API needs. Every field is required but those that say
 // otherwise.
 type Config struct {
@@ -78,6 +73,7 @@ type Config struct {
 	// Feed is /admin/ws, Past the last hour; nil = there is none.
 	Feed *Feed
 	Past *Past
+	Logs *LogBook
 	Now  func() time.Time // nil = time.Now
 
 	Status   func() *Status
@@ -85,10 +81,16 @@ type Config struct {
 	Snapshot func() string // the fleet of the moment as scenario text, for explain
 	// Explain judges a request's body without running it.
 	Explain  func(p dialect.Protocol, body []byte, header http.Header) (*Explained, *dialect.Problem)
-	Settings func() []Setting
+	Settings Settings
 	Node     Node
 	Measure  Measurer
-	Log      *slog.Logger
+	NodeID   string // of this machine
+	Runs     *Runs
+	Desk     Desk
+	// Background runs work of the engine's own, which ends with it; false when it
+	// cannot be taken.
+	Background func(work func(ctx context.Context)) bool
+	Log        *slog.Logger
 }
 
 // Explained is the answer of a dry run.
@@ -128,6 +130,14 @@ func New(c Config) http.Handler {
 	mux.HandleFunc("GET /admin/decisions", a.decisions)
 	mux.HandleFunc("GET /admin/decisions/{id}", a.decision)
 	mux.HandleFunc("GET /admin/settings", a.settings)
+	mux.HandleFunc("POST /admin/settings", a.owner(a.changeSettings))
+	mux.HandleFunc("GET /admin/log", a.owner(a.log))
+	mux.HandleFunc("GET /admin/apps", a.apps)
+	mux.HandleFunc("GET /admin/pools/{node}/{pool}/plan", a.plan)
+	mux.HandleFunc("POST /admin/jobs/{id}/cancel", a.owner(a.cancelJob))
+	mux.HandleFunc("POST /admin/findings/{id}/cure", a.owner(a.cure))
+	mux.HandleFunc("POST /admin/test-traffic", a.owner(a.testTraffic))
+	mux.HandleFunc("GET /admin/bundle", a.owner(a.bundle))
 	mux.HandleFunc("GET /admin/doctor", a.doctor)
 	mux.HandleFunc("POST /admin/explain/{protocol}", a.explain)
 	mux.HandleFunc("POST /admin/refresh", a.owner(a.refresh))
@@ -150,10 +160,6 @@ func (a *api) snapshot(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")
 	_, _ = io.WriteString(w, a.Snapshot())
-}
-
-func (a *api) settings(w http.ResponseWriter, _ *http.Request) {
-	answer(w, http.StatusOK, a.Settings())
 }
 
 func (a *api) doctor(w http.ResponseWriter, r *http.Request) {
@@ -288,6 +294,7 @@ func (a *api) models(w http.ResponseWriter, r *http.Request) {
 	var body struct {
 		Deployment fleet.DeploymentID `json:"deployment"`
 		Model      string             `json:"model"`
+		Background bool               `json:"background"` // of a pull: the answer is the job
 	}
 	if !read(w, r, &body) {
 		return
@@ -301,7 +308,11 @@ func (a *api) models(w http.ResponseWriter, r *http.Request) {
 	case "delete":
 		err = a.Node.Delete(r.Context(), body.Deployment)
 	case "pull":
-		a.pull(w, r, body.Model)
+		if body.Background {
+			a.startPull(w, r, body.Model)
+		} else {
+			a.pull(w, r, body.Model)
+		}
 		return
 	default:
 		refuse(w, http.StatusNotFound, "no_such_action", "Models can be loaded, unloaded, pulled and deleted.", "")
@@ -312,6 +323,16 @@ func (a *api) models(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	answer(w, http.StatusOK, map[string]bool{"done": true})
+}
+
+func (a *api) startPull(w http.ResponseWriter, r *http.Request, model string) {
+	job, err := a.Node.StartPull(r.Context(), model)
+	if err != nil {
+		trouble(w, err)
+		return
+	}
+	a.touched()
+	answer(w, http.StatusAccepted, job)
 }
 
 // pull answers with progress lines; what fails before the first of them has a

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	"bellwether/engine/dialect"
@@ -48,6 +49,39 @@ func (n *notes) Pull(_ context.Context, model string, progress func(Progress)) e
 	progress(Progress{Status: "pulling manifest"})
 	return n.tell("pull %s", model)
 }
+func (n *notes) StartPull(_ context.Context, model string) (JobView, error) {
+	return JobView{ID: "J1", Kind: "pull", Model: model, State: "running"}, n.tell("start pull %s", model)
+}
+func (n *notes) CancelJob(id string) bool { return n.tell("cancel %s", id) == nil && id == "J1" }
+func (n *notes) Settings() SettingsAnswer {
+	return SettingsAnswer{Revision: "r1", Settings: []SettingView{{Key: "listen", Value: "localhost:11435"}}}
+}
+func (n *notes) Change(_ context.Context, c SettingsChange) (*SettingsPreview, error) {
+	if c.Revision != "r1" {
+		return nil, &dialect.Problem{Status: 409, Code: "revision_moved", Message: "moved"}
+	}
+	if c.Changes["listen"] == nil {
+		return nil, &SettingsError{Err: Refusal{Code: "settings_wrong", Message: "wrong"}, Keys: map[string]string{"listen": "no"}}
+	}
+	return &SettingsPreview{Revision: "r2", Saved: !c.DryRun}, n.tell("change %d", len(c.Changes))
+}
+func (n *notes) Using() (map[string]int, []KeyView) {
+	return map[string]int{"curl": 1}, []KeyView{{Name: "phone"}}
+}
+func (n *notes) Plan(node, pool, model string) (*EvictionPlan, *dialect.Problem) {
+	if node != "studio" {
+		return nil, &dialect.Problem{Status: 404, Code: "no_such_node", Message: "no such node"}
+	}
+	return &EvictionPlan{Deployment: model, Pool: pool, Verdict: "fits"}, nil
+}
+func (n *notes) Cure(_ context.Context, id string) error { return n.tell("cure %s", id) }
+func (n *notes) Traffic(_ context.Context, line func(TrafficLine)) error {
+	line(TrafficLine{Kind: "plan", Requests: 1})
+	return n.tell("traffic")
+}
+func (n *notes) Bundle(_ context.Context, names bool) ([]byte, error) {
+	return []byte("PK"), n.tell("bundle %v", names)
+}
 func (n *notes) Doctor(context.Context) []Finding {
 	return []Finding{{ID: "port", Severity: "ok", Text: "fine"}}
 }
@@ -76,7 +110,9 @@ func newAPI(t *testing.T) (http.Handler, *notes, *store.Store) {
 		Token: "secret", Store: s, Node: node, Log: slog.New(slog.DiscardHandler),
 		Status:   func() *Status { return &Status{Node: NodeStatus{Name: "studio", State: "serving"}} },
 		Snapshot: func() string { return "node studio\n" },
-		Settings: func() []Setting { return []Setting{{Key: "listen", Value: "localhost:11435"}} },
+		Version:  "test", NodeName: "studio", NodeID: "n", Address: "http://localhost:11435", Settings: node, Desk: node, Past: NewPast(), Logs: NewLogBook(),
+		Runs: NewRuns(time.Now, func() {}), Background: func(work func(context.Context)) bool { go work(context.Background()); return true },
+		UI: fstest.MapFS{"index.html": {Data: []byte("<html>ui</html>")}, "assets/app-1a2b.js": {Data: []byte("js")}, "favicon.svg": {Data: []byte("<svg/>")}, ".gitkeep": {}},
 		Explain: func(p dialect.Protocol, body []byte, _ http.Header) (*Explained, *dialect.Problem) {
 			if len(body) == 0 {
 				return nil, &dialect.Problem{Status: 400, Code: "invalid_request", Message: "missing body"}

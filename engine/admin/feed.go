@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"bellwether/engine/event"
@@ -52,6 +53,7 @@ type Feed struct {
 	in      chan message  // unbuffered: who tells it something waits for its turn
 	done    chan struct{} // closed when Run takes no more messages
 	records *event.Hub[*route.Record]
+	watched atomic.Bool    // whether there is a reader
 	serving sync.WaitGroup // readers' goroutines, from joining to leaving
 }
 
@@ -80,10 +82,19 @@ func (f *Feed) Ended(r *route.Record) { f.records.Publish(r) }
 // Touched tells the feed that settings, jobs, findings or what else has no
 // events of its own may have changed. It never waits long.
 func (f *Feed) Touched() {
+	if f.watched.Load() {
+		f.tell((*watch).touchAll)
+	}
+}
+
+// JobsChanged tells the feed that a job began or ended.
+func (f *Feed) JobsChanged() {
+	if !f.watched.Load() {
+		return
+	}
 	f.tell(func(w *watch) {
-		if len(w.readers) > 0 {
-			w.touchAll()
-		}
+		w.want(taskJobs, quick)
+		w.want(taskMeta, quick)
 	})
 }
 
@@ -247,6 +258,7 @@ func (w *watch) send(r *reader, frame []byte) {
 
 // begin starts to watch, for the first reader.
 func (w *watch) begin() {
+	w.f.watched.Store(true)
 	w.shelf, w.apps = newShelf(), newRecentApps()
 	w.nodes, w.loads, w.active = map[string]*seenNode{}, map[string]load{}, map[string]int{}
 	w.rows = newRows(w.nameOf)
@@ -277,6 +289,7 @@ func (w *watch) seed(now time.Time) {
 
 // rest stops watching: nobody reads any more.
 func (w *watch) rest() {
+	w.f.watched.Store(false)
 	w.timer.Stop()
 	if w.sub != nil {
 		w.sub.Close()

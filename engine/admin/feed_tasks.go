@@ -117,6 +117,9 @@ func (w *watch) do(t task, now time.Time) {
 
 // touchAll looks at everything that has no events of its own.
 func (w *watch) touchAll() {
+	if w.sub == nil {
+		return // the last reader left meanwhile
+	}
 	for _, t := range []task{taskJobs, taskMeta, taskNames, taskFindings} {
 		w.want(t, quick)
 	}

@@ -24,12 +24,16 @@ type EvalWish struct {
 	Live   bool     `json:"live,omitempty"`   // else only the plan is told
 	Save   bool     `json:"save,omitempty"`   // keep the grades as evidence
 	Fresh  bool     `json:"fresh,omitempty"`  // do not go on where a run was broken off
+	// Background: the answer is the job, which goes on by itself.
+	Background bool `json:"background,omitempty"`
 }
 
 // ProbeWish is the body of POST /admin/probe.
 type ProbeWish struct {
 	Models []string `json:"models,omitempty"`
 	All    bool     `json:"all,omitempty"`
+	// Background: the answer is the job, which goes on by itself.
+	Background bool `json:"background,omitempty"`
 }
 
 // eval answers with steps, one a line. The run ends when its client leaves.
@@ -38,12 +42,29 @@ func (a *api) eval(w http.ResponseWriter, r *http.Request) {
 	if !read(w, r, &wish) {
 		return
 	}
-	ctx, stop := context.WithCancel(r.Context())
-	defer stop()
-	out := lines(w, stop)
-	if err := a.Measure.Eval(ctx, wish, func(s measure.Step) { out.write(s) }); err != nil {
-		out.fail(err, func(message string) any { return measure.Step{Error: message} })
+	if !wish.Live {
+		ctx, stop := context.WithCancel(r.Context())
+		defer stop()
+		out := lines(w, stop)
+		if err := a.Measure.Eval(ctx, wish, func(s measure.Step) { out.write(s) }); err != nil {
+			trouble(w, err)
+		}
+		return
 	}
+	a.start(w, r, "eval", one(wish.Models), wish.Background, func(ctx context.Context, j *run, line func(any)) error {
+		return a.Measure.Eval(ctx, wish, func(s measure.Step) {
+			a.Runs.watchEval(j, &s)
+			line(s)
+		})
+	}, func(message string) any { return measure.Step{Error: message} })
+}
+
+// one is the model a job is about, "" = several.
+func one(models []string) string {
+	if len(models) == 1 {
+		return models[0]
+	}
+	return ""
 }
 
 // probe answers with findings, one a line.
@@ -52,13 +73,12 @@ func (a *api) probe(w http.ResponseWriter, r *http.Request) {
 	if !read(w, r, &wish) {
 		return
 	}
-	ctx, stop := context.WithCancel(r.Context())
-	defer stop()
-	out := lines(w, stop)
-	err := a.Measure.Probe(ctx, wish, func(f measure.Finding) { out.write(f) })
-	if err != nil {
-		out.fail(err, func(message string) any { return map[string]string{"error": message} })
-	}
+	a.start(w, r, "probe", one(wish.Models), wish.Background, func(ctx context.Context, j *run, line func(any)) error {
+		return a.Measure.Probe(ctx, wish, func(f measure.Finding) {
+			a.Runs.watchProbe(j, &f)
+			line(f)
+		})
+	}, func(message string) any { return map[string]string{"error": message} })
 }
 
 // lineWriter answers with a JSON value a line, each sent at once.

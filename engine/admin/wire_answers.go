@@ -67,7 +67,7 @@ type EvictionPlan struct {
 type VictimView struct {
 	Deployment string     `json:"deployment"`
 	Bytes      *int64     `json:"bytes"` // null = not known
-	LastUsedAt *time.Time `json:"last_used_at"`
+	LoadedAt   *time.Time `json:"loaded_at"`
 }
 
 // SettingsAnswer is the answer of GET /admin/settings.
@@ -180,6 +180,8 @@ type TrafficLine struct {
 // SettingsError is the answer to a change of settings that was refused for
 // their values.
 type SettingsError struct {
-	Error Refusal           `json:"error"`
-	Keys  map[string]string `json:"keys"` // what is wrong, by key
+	Err  Refusal           `json:"error"`
+	Keys map[string]string `json:"keys"` // what is wrong, by key; "" = with the file as a whole
 }
+
+func (e *SettingsError) Error() string { return e.Err.Message }

@@ -344,8 +344,8 @@ func sampleSettingsPreview() SettingsPreview {
 
 func sampleSettingsError() SettingsError {
 	return SettingsError{
-		Error: Refusal{Code: "settings_wrong", Message: "2 settings are wrong; nothing was changed.", Remedy: "Correct them and save again."},
-		Keys:  map[string]string{"routing.hold.max": `"soon": not allowed; allowed: 1s to 1h`, "listen": `"localhost": not allowed; allowed: host:port, such as localhost:11435`},
+		Err:  Refusal{Code: "settings_wrong", Message: "2 settings are wrong; nothing was changed.", Remedy: "Correct them and save again."},
+		Keys: map[string]string{"routing.hold.max": `"soon": not allowed; allowed: 1s to 1h`, "listen": `"localhost": not allowed; allowed: host:port, such as localhost:11435`},
 	}
 }
 
@@ -395,6 +395,6 @@ func sampleApps() AppsAnswer {
 
 func samplePlan() EvictionPlan {
 	return EvictionPlan{Deployment: studio + "/ollama/deepseek-r1:70b", Pool: "unified", Verdict: "evict", NeedBytes: ptr(int64(48_898_457_359)), FreeBytes: ptr(int64(41_200_000_000)),
-		Evict: []VictimView{{Deployment: studio + "/ollama/llama3.2:3b", Bytes: ptr(int64(3_900_000_000)), LastUsedAt: agoP(9 * time.Minute)}, {Deployment: studio + "/ollama/nomic-embed-text:latest"}},
+		Evict: []VictimView{{Deployment: studio + "/ollama/llama3.2:3b", Bytes: ptr(int64(3_900_000_000)), LoadedAt: agoP(9 * time.Minute)}, {Deployment: studio + "/ollama/nomic-embed-text:latest"}},
 		Text:  "Loading deepseek-r1:70b needs 48.9 GB of unified; llama3.2:3b and nomic-embed-text:latest would be unloaded for it."}
 }

@@ -1,0 +1,129 @@
+package admin
+
+import (
+	"context"
+	"net/http"
+
+	"bellwether/engine/dialect"
+	"bellwether/engine/route"
+	"bellwether/engine/store"
+)
+
+// Desk is what else the admin UI asks of the engine.
+type Desk interface {
+	// Using says who asks: requests under way by app, and the keys without their
+	// secrets.
+	Using() (active map[string]int, keys []KeyView)
+	// Plan says what loading a model into a node's pool would take.
+	Plan(node, pool, model string) (*EvictionPlan, *dialect.Problem)
+	// Cure does what helps against a finding.
+	Cure(ctx context.Context, finding string) error
+	// Traffic tries the models through every protocol.
+	Traffic(ctx context.Context, line func(TrafficLine)) error
+	// Bundle gathers what helps to find a fault, redacted; with the names of
+	// machines only when they are asked for.
+	Bundle(ctx context.Context, names bool) ([]byte, error)
+}
+
+const (
+	appsPage  = 1000
+	appsPages = 5
+)
+
+// apps sums up who asked since ?since=, the last hour unless said.
+func (a *api) apps(w http.ResponseWriter, r *http.Request) {
+	since, ok := sinceOf(w, r)
+	if !ok {
+		return
+	}
+	if since.IsZero() {
+		since = a.Now().Add(-appsWindow)
+	}
+	var records []*route.Record
+	complete := true
+	for page := 0; ; page++ {
+		f := store.Filter{Since: since, Limit: appsPage}
+		if n := len(records); n > 0 {
+			f.After = records[n-1].RequestID
+		}
+		list, err := a.Store.Decisions(r.Context(), f)
+		if err != nil {
+			a.storeTrouble(w, err)
+			return
+		}
+		records = append(records, list...)
+		if len(list) < appsPage {
+			break
+		}
+		if page+1 == appsPages {
+			complete = false
+			break
+		}
+	}
+	active, keys := a.Desk.Using()
+	answer(w, http.StatusOK, AppsAnswer{Since: since.UTC(), Complete: complete, Apps: sumApps(records, active), Keys: list(keys)})
+}
+
+func (a *api) plan(w http.ResponseWriter, r *http.Request) {
+	model := r.URL.Query().Get("model")
+	if model == "" {
+		refuse(w, http.StatusBadRequest, "missing_model", "model says which model would be loaded.", "Add ?model=NAME.")
+		return
+	}
+	p, problem := a.Desk.Plan(r.PathValue("node"), r.PathValue("pool"), model)
+	if problem != nil {
+		trouble(w, problem)
+		return
+	}
+	answer(w, http.StatusOK, p)
+}
+
+func (a *api) cancelJob(w http.ResponseWriter, r *http.Request) {
+	id := r.PathValue("id")
+	if !a.Runs.Cancel(id) && !a.Node.CancelJob(id) {
+		refuse(w, http.StatusNotFound, "no_such_job", "No job of this id is under way.", "It may have ended meanwhile.")
+		return
+	}
+	a.touched()
+	answer(w, http.StatusOK, map[string]bool{"done": true})
+}
+
+func (a *api) cure(w http.ResponseWriter, r *http.Request) {
+	if err := a.Desk.Cure(r.Context(), r.PathValue("id")); err != nil {
+		trouble(w, err)
+		return
+	}
+	a.touched()
+	answer(w, http.StatusOK, map[string]bool{"done": true})
+}
+
+// testTraffic answers with a line for every request that it made.
+func (a *api) testTraffic(w http.ResponseWriter, r *http.Request) {
+	ctx, stop := context.WithCancel(r.Context())
+	defer stop()
+	out := lines(w, stop)
+	if err := a.Desk.Traffic(ctx, func(l TrafficLine) { out.write(l) }); err != nil {
+		out.fail(err, func(message string) any { return TrafficLine{Kind: "done", Error: message} })
+	}
+}
+
+// bundle is a file to send to who helps: ?names=yes keeps the machines' names.
+func (a *api) bundle(w http.ResponseWriter, r *http.Request) {
+	b, err := a.Desk.Bundle(r.Context(), r.URL.Query().Get("names") == "yes")
+	if err != nil {
+		trouble(w, err)
+		return
+	}
+	h := w.Header()
+	h.Set("Content-Type", "application/zip")
+	h.Set("Content-Disposition", `attachment; filename="bellwether-support-`+a.Now().UTC().Format("20060102-150405")+`.zip"`)
+	h.Set("Cache-Control", "no-store")
+	_, _ = w.Write(b)
+}
+
+// touched has the feed look at what has no events of its own.
+func (a *api) touched() {
+	if a.Feed != nil {
+		a.Feed.Touched()
+	}
+}

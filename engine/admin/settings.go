@@ -1,0 +1,36 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"net/http"
+)
+
+// Settings is the settings file, as the admin UI reads and changes it. Errors
+// of Change are a *SettingsError or a *dialect.Problem.
+type Settings interface {
+	Settings() SettingsAnswer
+	Change(ctx context.Context, c SettingsChange) (*SettingsPreview, error)
+}
+
+func (a *api) settings(w http.ResponseWriter, _ *http.Request) {
+	answer(w, http.StatusOK, a.Settings.Settings())
+}
+
+// changeSettings previews (dry_run) or makes a change.
+func (a *api) changeSettings(w http.ResponseWriter, r *http.Request) {
+	var c SettingsChange
+	if !read(w, r, &c) {
+		return
+	}
+	out, err := a.Settings.Change(r.Context(), c)
+	var wrong *SettingsError
+	switch {
+	case errors.As(err, &wrong):
+		answer(w, http.StatusBadRequest, wrong)
+	case err != nil:
+		trouble(w, err)
+	default:
+		answer(w, http.StatusOK, out)
+	}
+}

@@ -1,0 +1,178 @@
+package engine
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"time"
+
+	"bellwether/engine/admin"
+	"bellwether/engine/dialect"
+	"bellwether/engine/fleet"
+)
+
+const (
+	trafficApp  = "bellwether/test-traffic"
+	trafficTime = 2 * time.Minute // for one request
+	trafficMost = 8               // models tried at once; more tell no more
+)
+
+// trafficShape is one protocol's smallest request. %s is the model.
+type trafficShape struct {
+	protocol dialect.Protocol
+	path     string
+	body     string
+}
+
+var trafficShapes = []trafficShape{
+	{dialect.OpenAIChat, "/v1/chat/completions", `{"model":%s,"stream":true,"max_tokens":8,"messages":[{"role":"user","content":"Say OK."}]}`},
+	{dialect.OpenAIResponses, "/v1/responses", `{"model":%s,"stream":true,"max_output_tokens":16,"input":"Say OK."}`},
+	{dialect.Anthropic, "/v1/messages", `{"model":%s,"stream":true,"max_tokens":8,"messages":[{"role":"user","content":"Say OK."}]}`},
+	{dialect.OllamaChat, "/api/chat", `{"model":%s,"stream":true,"options":{"num_predict":8},"messages":[{"role":"user","content":"Say OK."}]}`},
+	{dialect.OllamaGenerate, "/api/generate", `{"model":%s,"stream":false,"options":{"num_predict":8},"prompt":"Say OK."}`},
+}
+
+// Traffic sends a tiny request in every protocol to every chat model in
+// memory, over a real connection to this engine's own address, as an app
+// would. With none in memory the smallest is loaded for it.
+func (d uiDesk) Traffic(ctx context.Context, line func(admin.TrafficLine)) error {
+	targets := d.trafficTargets()
+	if len(targets) == 0 {
+		no := false
+		return &dialect.Problem{Status: http.StatusConflict, Code: "no_model", Retry: &no,
+			Message: "There is no chat model to try.", Remedy: "Pull one, and see that its runtime is up."}
+	}
+	line(admin.TrafficLine{Kind: "plan", Requests: len(targets) * len(trafficShapes)})
+	client := &http.Client{Timeout: trafficTime}
+	defer client.CloseIdleConnections()
+	done := admin.TrafficLine{Kind: "done"}
+	for _, t := range targets {
+		for _, shape := range trafficShapes {
+			l := d.tryTraffic(ctx, client, t, &shape)
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			if l.OK {
+				done.Passed++
+			} else {
+				done.Failed++
+			}
+			line(l)
+		}
+	}
+	done.OK = done.Failed == 0
+	line(done)
+	return nil
+}
+
+// trafficTargets are the chat models in memory, else the smallest there is.
+func (d uiDesk) trafficTargets() []fleet.DeploymentID {
+	var loaded []fleet.DeploymentID
+	var smallest *fleet.Deployment
+	snap := d.e.registry.Snapshot()
+	for i := range snap.Nodes {
+		n := &snap.Nodes[i]
+		for k := range n.Deployments {
+			dep := &n.Deployments[k]
+			if rt := n.Runtime(dep.ID.Runtime); rt == nil || !rt.Up || dep.Disabled || dep.Can(fleet.CapChat).Support != fleet.Yes {
+				continue
+			}
+			if dep.Residency == fleet.Loaded {
+				loaded = append(loaded, dep.ID)
+			}
+			if smallest == nil || dep.WeightsBytes < smallest.WeightsBytes {
+				smallest = dep
+			}
+		}
+	}
+	if len(loaded) == 0 && smallest != nil {
+		loaded = append(loaded, smallest.ID)
+	}
+	slices.SortFunc(loaded, fleet.DeploymentID.Compare)
+	return loaded[:min(len(loaded), trafficMost)]
+}
+
+func (d uiDesk) tryTraffic(ctx context.Context, client *http.Client, id fleet.DeploymentID, shape *trafficShape) admin.TrafficLine {
+	out := admin.TrafficLine{Kind: "request", Protocol: string(shape.protocol), Deployment: id.String()}
+	name, _ := json.Marshal(id.String())
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, d.e.adminAddress()+shape.path, bytes.NewReader(fmt.Appendf(nil, shape.body, name)))
+	if err != nil {
+		return out
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("X-Fleet-App", trafficApp)
+	req.Header.Set("X-Fleet-No-Fallback", "true")
+	began := time.Now()
+	resp, err := client.Do(req)
+	if err != nil {
+		out.Error, out.Remedy = "No answer: "+err.Error(), "See whether another program holds the address."
+		return out
+	}
+	defer func() { _ = resp.Body.Close() }()
+	out.Status, out.RequestID = resp.StatusCode, resp.Header.Get("X-Fleet-Request-Id")
+	body, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
+	total := msOf(time.Since(began))
+	out.TotalMs = &total
+	if err != nil {
+		out.Error = "The answer broke off: " + err.Error()
+		return out
+	}
+	d.judgeTraffic(ctx, &out, body)
+	return out
+}
+
+// judgeTraffic takes the record's word: it says whether the answer was valid,
+// which a status cannot.
+func (d uiDesk) judgeTraffic(ctx context.Context, out *admin.TrafficLine, body []byte) {
+	rec, err := d.e.store.Decision(ctx, out.RequestID)
+	if err != nil {
+		out.Error = "It left no decision record."
+		if out.Status >= 400 {
+			out.Error = textOf(body)
+		}
+		return
+	}
+	if rec.Timing.TTFTMs > 0 {
+		out.TTFTMs = &rec.Timing.TTFTMs
+	}
+	if rec.Usage != nil {
+		out.OutputTokens = rec.Usage.Output
+	}
+	switch rec.Outcome {
+	case fleet.OutcomeOK, fleet.OutcomeTruncated: // its limit is small on purpose
+		out.OK = out.Status < 400
+	}
+	if !out.OK {
+		out.Error = rec.Problem
+		if out.Error == "" {
+			out.Error = "It ended as " + string(rec.Outcome) + "."
+		}
+		out.Remedy = "Open its decision: it says where it went, and why it failed."
+	}
+}
+
+// textOf is what an error answer says, whatever its protocol.
+func textOf(body []byte) string {
+	var v struct {
+		Error json.RawMessage `json:"error"`
+	}
+	if json.Unmarshal(body, &v) == nil && len(v.Error) > 0 {
+		var inner struct {
+			Message string `json:"message"`
+		}
+		var text string
+		switch {
+		case json.Unmarshal(v.Error, &inner) == nil && inner.Message != "":
+			return inner.Message
+		case json.Unmarshal(v.Error, &text) == nil:
+			return text
+		}
+	}
+	return "The answer is an error without words."
+}
+
+func msOf(d time.Duration) float64 { return float64(d.Round(10*time.Microsecond)) / 1e6 }

@@ -1,0 +1,160 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"bellwether/engine/admin"
+	"bellwether/engine/dialect"
+	"bellwether/engine/fleet"
+	"bellwether/engine/route"
+)
+
+// uiDesk answers what else the admin UI asks.
+type uiDesk struct{ e *Engine }
+
+// Using says who asks: requests under way by app, and the keys.
+func (d uiDesk) Using() (map[string]int, []admin.KeyView) {
+	keys := []admin.KeyView{}
+	for _, k := range d.e.conf().Security.APIKeys {
+		keys = append(keys, admin.KeyView{Name: k.Name, Manage: k.May(RightManage), MaxRequests: k.Limits.MaxInFlight, Batch: k.Limits.Priority == "batch"})
+	}
+	return d.e.queue.Status().Apps, keys
+}
+
+// Plan says what loading a model on a node would take, by the same code that
+// decides about requests: as a request that only loads. Nothing is done.
+func (d uiDesk) Plan(node, pool, model string) (*admin.EvictionPlan, *dialect.Problem) {
+	e, no := d.e, false
+	v := e.queue.View()
+	if v == nil || v.Fleet == nil {
+		return nil, &dialect.Problem{Status: http.StatusServiceUnavailable, Code: "stopping", Message: "The engine is stopping."}
+	}
+	v.Now, v.Evidence = time.Now(), e.evidence.Book()
+	n := nodeNamed(v.Fleet, node)
+	if n == nil || n.Pool(pool) == nil {
+		return nil, &dialect.Problem{Status: http.StatusNotFound, Code: "no_such_pool", Message: "No machine " + printableName(node) + " with a pool " + printableName(pool) + " is known.", Retry: &no}
+	}
+	dep := deploymentNamed(n, model)
+	if dep == nil {
+		return nil, &dialect.Problem{Status: http.StatusNotFound, Code: "no_such_model", Message: n.Name + " has no model " + printableName(model) + ".", Remedy: "Pull it first.", Retry: &no}
+	}
+	role := route.RoleChat
+	if dep.Can(fleet.CapChat).Support != fleet.Yes && dep.Can(fleet.CapEmbedding).Support == fleet.Yes {
+		role = route.RoleEmbedding
+	}
+	q := route.Query{Request: "plan", Model: dep.ID.String(), Origin: e.nodeID, Arrived: v.Now, Attempt: 1, Probing: true,
+		Needs: route.Requirements{Role: role, LoadOnly: true, NoFallback: true, App: "bellwether/plan"}}
+	return planView(v, route.Decide(v, e.policy.Load(), &q), n, dep, pool), nil
+}
+
+// planView puts a dry run's decision into the words of the memory page.
+func planView(v *route.View, decision *route.Decision, n *fleet.Node, dep *fleet.Deployment, pool string) *admin.EvictionPlan {
+	out := &admin.EvictionPlan{Deployment: dep.ID.String(), Pool: pool, Evict: []admin.VictimView{}}
+	if free := n.Pool(pool).Free; free.Known {
+		out.FreeBytes = &free.V
+	}
+	need := decision.Plan.Need
+	if need == 0 {
+		need = max(dep.ResidentBytes, dep.WeightsBytes)
+	}
+	if need > 0 {
+		out.NeedBytes = &need
+	}
+	name := dep.ID.Model
+	switch {
+	case dep.Residency == fleet.Loaded || dep.Residency == fleet.Loading:
+		out.Verdict, out.Text = "loaded", name+" is in memory already."
+	case decision.Verdict == route.Serve && len(decision.Plan.Evict) > 0:
+		out.Verdict = "evict"
+		var names []string
+		for _, id := range decision.Plan.Evict {
+			names = append(names, id.Model)
+			out.Evict = append(out.Evict, victimView(n, id))
+		}
+		leave := "would be unloaded for it."
+		out.Text = fmt.Sprintf("Loading %s takes %s; %s %s", name, gigabytes(need), strings.Join(names, " and "), leave)
+	case decision.Verdict == route.Serve:
+		out.Verdict, out.Text = "fits", fmt.Sprintf("Loading %s takes %s, and there is room.", name, gigabytes(need))
+	default:
+		out.Verdict = "never"
+		if decision.Verdict == route.Hold {
+			out.Verdict = "wait"
+		}
+		out.Text = name + " cannot be loaded now."
+		for _, x := range decision.Exclusions[dep.ID] {
+			r := route.Render(x)
+			out.Text = fmt.Sprintf("%s cannot be loaded now: %s.", name, strings.TrimSuffix(r.Reason, "."))
+			out.Remedy = sentence(r.Remedy)
+			break
+		}
+	}
+	return out
+}
+
+func victimView(n *fleet.Node, id fleet.DeploymentID) admin.VictimView {
+	v := admin.VictimView{Deployment: id.String()}
+	if d := n.Deployment(id); d != nil {
+		if d.ResidentBytes > 0 {
+			v.Bytes = &d.ResidentBytes
+		}
+		if !d.LoadedAt.IsZero() {
+			at := d.LoadedAt.UTC()
+			v.LoadedAt = &at
+		}
+	}
+	return v
+}
+
+func nodeNamed(f *fleet.Snapshot, name string) *fleet.Node {
+	for i := range f.Nodes {
+		if n := &f.Nodes[i]; n.Node == name || strings.EqualFold(n.Name, name) {
+			return n
+		}
+	}
+	return nil
+}
+
+// deploymentNamed finds a node's deployment by its id or its model's name.
+func deploymentNamed(n *fleet.Node, name string) *fleet.Deployment {
+	for i := range n.Deployments {
+		if d := &n.Deployments[i]; d.ID.String() == name || fleet.SameModel(d.ID.Model, name) {
+			return d
+		}
+	}
+	return nil
+}
+
+// printableName keeps what a caller wrote short and on one line.
+func printableName(s string) string {
+	if len(s) > 80 {
+		s = s[:80] + "..."
+	}
+	return fmt.Sprintf("%q", s)
+}
+
+func gigabytes(n int64) string {
+	if n <= 0 {
+		return "an unknown amount of memory"
+	}
+	return fmt.Sprintf("%.1f GB", float64(n)/1e9)
+}
+
+// Cure does what helps against a finding.
+func (d uiDesk) Cure(ctx context.Context, finding string) error {
+	for _, f := range d.e.checks(ctx) {
+		if f.ID != finding {
+			continue
+		}
+		if f.cure == nil {
+			break
+		}
+		return f.cure(ctx)
+	}
+	no := false
+	return &dialect.Problem{Status: http.StatusNotFound, Code: "no_cure", Retry: &no,
+		Message: "There is no such finding, or no button that helps against it.", Remedy: "It may have passed meanwhile."}
+}
