@@ -49,6 +49,11 @@ export async function post<T = unknown>(path: string, body: unknown = {}, signal
   return json<T>(await request(path, posted(body, signal)));
 }
 
+/** postText gives a body as it is written, which the engine reads; its answer is JSON. */
+export async function postText<T>(path: string, body: string, headers: Record<string, string> = {}): Promise<T> {
+  return json<T>(await request(path, { method: 'POST', headers: { 'Content-Type': 'application/json', ...headers }, body }));
+}
+
 /** lines gives a command whose answer comes line by line, each a JSON value. */
 export async function lines<T>(path: string, body: unknown, onLine: (line: T) => void, signal?: AbortSignal): Promise<void> {
   const answer = await request(path, posted(body, signal));
