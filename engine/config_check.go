@@ -75,9 +75,9 @@ var rules = []struct {
 		}
 		return ""
 	}},
-	{"routing.classifier.deployment", func(c *Config) string {
+	{"routing.classifier.enabled", func(c *Config) string {
 		if c.Routing.Classifier.Enabled && c.Routing.Classifier.Deployment == "" {
-			return "must name the model that classifies, since routing.classifier.enabled is on"
+			return "is on, and routing.classifier.deployment names no model that classifies"
 		}
 		return ""
 	}},

@@ -42,6 +42,9 @@ func mustLoad(t *testing.T, text string, env ...string) *Config {
 func example(t *testing.T, s *Setting) (text string, ok bool) {
 	t.Helper()
 	d := Default().field(s.Key)
+	if s.Key == "routing.classifier.enabled" {
+		return "", false // needs another beside it
+	}
 	if text, ok := map[string]string{"heartbeat.late": "12", "heartbeat.offline": "16s", "routing.score.large_gb": "30"}[s.Key]; ok {
 		return text, true // others must fit to it
 	}
@@ -65,7 +68,7 @@ func TestEveryKeyTakesDefaultThenFileThenVariableThenFlag(t *testing.T) {
 			}
 			text, ok := example(t, &s)
 			if !ok {
-				if !slices.Contains([]string{"runtimes", "pools", "deployments", "aliases", "embeddings", "routing.profiles", "security.api_keys", "notifications"}, s.Key) {
+				if !slices.Contains([]string{"runtimes", "pools", "deployments", "aliases", "embeddings", "routing.profiles", "security.api_keys", "notifications", "routing.classifier.enabled"}, s.Key) {
 					t.Fatal("no example value: add one to example()")
 				}
 				return // these have tests of their own
@@ -268,7 +271,7 @@ func TestWrongValues(t *testing.T) {
 		"tiers rise":                   {"routing: {score: {fit_tiers: '1:3,2:20'}}", nil, `config.yaml:1: routing.score.fit_tiers: "1:3,2:20": not allowed; allowed: ratio:points, largest ratio first, such as 2.0:20,1.5:15,1.2:8,1.0:3`},
 		"circuit":                      {"routing: {circuit: 11/10 in 60s}", nil, `config.yaml:1: routing.circuit: "11/10 in 60s": not allowed; allowed: failures/of in time, such as 5/10 in 60s`},
 		"late before beat":             {"heartbeat:\n  interval: 10\n  late: 12", nil, `config.yaml:3: heartbeat.late: must be at least twice heartbeat.interval (10s)`},
-		"a classifier without a model": {"routing: {classifier: {enabled: true}}", nil, `routing.classifier.deployment: must name the model that classifies`},
+		"a classifier without a model": {"routing: {classifier: {enabled: true}}", nil, `config.yaml:1: routing.classifier.enabled: is on, and routing.classifier.deployment names no model that classifies`},
 		"offline before late":          {"heartbeat: {offline: 10}", nil, `config.yaml:1: heartbeat.offline: must be more than heartbeat.late (15s)`},
 		"two of a name":                {"runtimes: [{name: a, url: http://h:1}, {name: a, url: http://h:2}]", nil, `config.yaml:1: runtimes: two are named "a"; give each its own name`},
 		"asks itself":                  {"runtimes: [{url: http://127.0.0.1:11435}]", nil, `config.yaml:1: runtimes: "http://127.0.0.1:11435" is this program's own address (listen): it would ask itself`},
@@ -494,4 +497,15 @@ func FuzzLoad(f *testing.F) {
 			t.Errorf("cannot be shown: %v", err)
 		}
 	})
+}
+
+func TestTheClassifierIsSwitchedOnByWhateverSource(t *testing.T) {
+	c := mustLoad(t, "routing: {classifier: {enabled: true, deployment: small:1b}}")
+	if !c.Routing.Classifier.Enabled || c.Source("routing.classifier.enabled") != "file config.yaml:1" {
+		t.Errorf("by file: %+v from %s", c.Routing.Classifier, c.Source("routing.classifier.enabled"))
+	}
+	c = mustLoad(t, "", "FLEET_CLASSIFIER_ENABLED=1", "FLEET_CLASSIFIER_DEPLOYMENT=small:1b")
+	if !c.Routing.Classifier.Enabled || c.Source("routing.classifier.enabled") != "env FLEET_CLASSIFIER_ENABLED" {
+		t.Errorf("by variable: %+v from %s", c.Routing.Classifier, c.Source("routing.classifier.enabled"))
+	}
 }
