@@ -41,6 +41,7 @@ type cli struct {
 	Models     modelsCmd                 `cmd:"" help:"List, pull, load, unload and delete models."`
 	Probe      probeCmd                  `cmd:"" help:"Ask models what they can do: tools, JSON, images, context ..."`
 	Eval       evalCmd                   `cmd:"" help:"Measure how often models are right, task by task."`
+	Open       openCmd                   `cmd:"" help:"Open the admin UI, unlocked."`
 	Pause      pauseCmd                  `cmd:"" help:"Take no new work on this machine."`
 	Resume     resumeCmd                 `cmd:"" help:"Take work again."`
 	Config     configCmd                 `cmd:"" help:"Show and check the settings."`

@@ -34,12 +34,19 @@ type digest [sha256.Size]byte
 type doors struct {
 	now   func() time.Time
 	mu    sync.Mutex
-	links map[digest]time.Time // when each ends
+	links map[digest]link
 	open  map[digest]time.Time // when each was last used
 }
 
+// link is a one-time link. A used one is remembered until it would have ended.
+type link struct {
+	until time.Time
+	used  bool
+	by    digest // the session that it opened
+}
+
 func newDoors(now func() time.Time) *doors {
-	return &doors{now: now, links: map[digest]time.Time{}, open: map[digest]time.Time{}}
+	return &doors{now: now, links: map[digest]link{}, open: map[digest]time.Time{}}
 }
 
 func newSecret() string {
@@ -53,24 +60,34 @@ func (d *doors) link() (secret string, until time.Time) {
 	secret, until = newSecret(), d.now().Add(linkLife)
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	makeRoom(d.links, mostLinks)
-	d.links[sha256.Sum256([]byte(secret))] = until
+	makeRoom(d.links, mostLinks, func(l link) time.Time { return l.until })
+	d.links[sha256.Sum256([]byte(secret))] = link{until: until}
 	return secret, until
 }
 
-// enter takes a one-time secret, whatever comes of it, and opens a session.
+// enter takes a one-time secret and opens a session. Who brings one a second
+// time gets none, and closes what it opened: one of the two has seen the link
+// of the other, on a command line perhaps, and it may have been the first.
 func (d *doors) enter(secret string) (session string, ok bool) {
 	key := sha256.Sum256([]byte(secret))
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	until, known := d.links[key]
-	delete(d.links, key)
-	if !known || !d.now().Before(until) {
+	l, known := d.links[key]
+	switch {
+	case !known:
+		return "", false
+	case !d.now().Before(l.until):
+		delete(d.links, key)
+		return "", false
+	case l.used:
+		delete(d.open, l.by)
 		return "", false
 	}
 	session = newSecret()
-	makeRoom(d.open, mostOpen)
-	d.open[sha256.Sum256([]byte(session))] = d.now()
+	l.used, l.by = true, sha256.Sum256([]byte(session))
+	d.links[key] = l
+	makeRoom(d.open, mostOpen, func(used time.Time) time.Time { return used })
+	d.open[l.by] = d.now()
 	return session, true
 }
 
@@ -102,12 +119,12 @@ func (d *doors) lock(r *http.Request) {
 }
 
 // makeRoom lets the entry with the earliest time go when there are too many.
-func makeRoom(m map[digest]time.Time, most int) {
+func makeRoom[V any](m map[digest]V, most int, at func(V) time.Time) {
 	for len(m) >= most {
 		var oldest digest
 		first := true
-		for key, at := range m {
-			if first || at.Before(m[oldest]) {
+		for key, v := range m {
+			if first || at(v).Before(at(m[oldest])) {
 				oldest, first = key, false
 			}
 		}

@@ -1,10 +1,14 @@
 package admin
 
 import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"io/fs"
 	"net/http"
 	"path"
 	"strings"
+	"time"
 )
 
 // uiPolicy lets the UI load what it brought and talk to where it came from,
@@ -58,11 +62,25 @@ func (u *ui) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.NotFound(w, r)
 		return
 	default:
-		h.Set("Cache-Control", "no-cache")
-		http.ServeFileFS(w, r, u.files, "index.html")
+		u.index(w, r)
 		return
 	}
 	u.serve.ServeHTTP(w, r)
+}
+
+// index answers with the page itself, or that it has not changed.
+func (u *ui) index(w http.ResponseWriter, r *http.Request) {
+	text, err := fs.ReadFile(u.files, "index.html")
+	if err != nil {
+		http.NotFound(w, r)
+		return
+	}
+	sum := sha256.Sum256(text)
+	h := w.Header()
+	h.Set("Cache-Control", "no-cache")
+	h.Set("ETag", `"`+hex.EncodeToString(sum[:8])+`"`)
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(text))
 }
 
 func (u *ui) has(name string) bool {

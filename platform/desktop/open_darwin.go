@@ -1,0 +1,3 @@
+package desktop
+
+func opener(address string) (name string, args []string) { return "open", []string{address} }

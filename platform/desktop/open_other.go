@@ -1,0 +1,5 @@
+//go:build !darwin && !windows
+
+package desktop
+
+func opener(address string) (name string, args []string) { return "xdg-open", []string{address} }
