@@ -171,7 +171,7 @@ export interface HolderView {
   kind: HolderKind;
   bytes: number | null;
   label: string;
-  counted: boolean;
+  counted_bytes: number;
   ends_at: Instant | null;
 }
 
@@ -421,7 +421,7 @@ export interface EvictionPlan {
 export interface VictimView {
   deployment: string;
   bytes: number | null;
-  last_used_at: Instant | null;
+  loaded_at: Instant | null;
 }
 
 export interface SettingsAnswer {

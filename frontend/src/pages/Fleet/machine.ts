@@ -1,0 +1,69 @@
+// What a machine's card shows, out of the parts of the state that are about it.
+import type { Part } from '../../ui/StackBar.svelte';
+import type { DeploymentView, NodeView, PoolView, RuntimeView, Sections } from '../../lib/wire';
+
+export interface Machine {
+  node: NodeView;
+  pools: PoolView[];
+  runtimes: RuntimeView[];
+  /** In memory, on its way there or out of it; biggest first. */
+  models: DeploymentView[];
+}
+
+const order: Record<NodeView['state'], number> = { serving: 0, paused: 1, draining: 1, late: 2, offline: 3 };
+
+/** machines are all nodes with what is theirs: this machine first, then by name. */
+export function machines(s: Pick<Sections, 'nodes' | 'pools' | 'runtimes' | 'deployments'>): Machine[] {
+  const all = new Map<string, Machine>();
+  for (const node of Object.values(s.nodes)) all.set(node.id, { node, pools: [], runtimes: [], models: [] });
+  for (const p of Object.values(s.pools)) all.get(p.node_id)?.pools.push(p);
+  for (const r of Object.values(s.runtimes)) all.get(r.node_id)?.runtimes.push(r);
+  for (const d of Object.values(s.deployments)) if (d.residency !== 'on_disk') all.get(d.node_id)?.models.push(d);
+  for (const m of all.values()) {
+    m.pools.sort((a, b) => a.name.localeCompare(b.name));
+    m.runtimes.sort((a, b) => a.name.localeCompare(b.name));
+    m.models.sort((a, b) => (b.resident_bytes ?? 0) - (a.resident_bytes ?? 0) || a.model.localeCompare(b.model));
+  }
+  return [...all.values()].sort((a, b) => Number(b.node.local) - Number(a.node.local) || a.node.name.localeCompare(b.node.name, undefined, { numeric: true }));
+}
+
+/** tally says how many machines are in which state, most useful first. */
+export function tally(nodes: readonly NodeView[]): [NodeView['state'], number][] {
+  const n = new Map<NodeView['state'], number>();
+  for (const x of nodes) n.set(x.state, (n.get(x.state) ?? 0) + 1);
+  return [...n].sort(([a], [b]) => order[a] - order[b]);
+}
+
+/**
+ * memoryParts are what fills a pool: weights, KV caches and buffers, memory
+ * reserved for loads, and what other programs use as far as it is known. The
+ * weights are what the file has, for a runtime tells only the sum.
+ */
+export function memoryParts(pool: PoolView, deployments: Sections['deployments'], usedBytes: number | null): Part[] {
+  let weights = 0;
+  let kv = 0;
+  for (const h of pool.holders) {
+    if (h.kind !== 'resident' || h.counted_bytes <= 0) continue;
+    const onDisk = deployments[h.deployment]?.weights_bytes ?? h.counted_bytes;
+    weights += Math.min(onDisk, h.counted_bytes);
+    kv += Math.max(0, h.counted_bytes - onDisk);
+  }
+  const promised = pool.reserved_bytes + pool.uncertain_bytes + pool.assumed_bytes;
+  const others = usedBytes === null || pool.kind === 'vram' ? 0 : Math.max(0, usedBytes - pool.resident_bytes);
+  return [
+    { key: 'weights', label: 'weights', value: weights, color: 'var(--mem-weights)' },
+    { key: 'kv', label: 'KV and buffers', value: kv, color: 'var(--mem-kv)' },
+    { key: 'promised', label: 'promised to loads', value: promised, color: 'var(--mem-reserved)', hatched: true },
+    { key: 'other', label: 'other programs', value: others, color: 'var(--mem-other)' },
+  ];
+}
+
+/** poolName is what people call a pool. */
+export function poolName(p: PoolView): string {
+  switch (p.kind) {
+    case 'unified': return 'Memory';
+    case 'ram': return 'Memory';
+    case 'vram': return `VRAM ${p.name}`;
+  }
+  return p.name;
+}
