@@ -49,7 +49,8 @@ export function memoryParts(pool: PoolView, deployments: Sections['deployments']
     kv += Math.max(0, h.counted_bytes - onDisk);
   }
   const promised = pool.reserved_bytes + pool.uncertain_bytes + pool.assumed_bytes;
-  const others = usedBytes === null || pool.kind === 'vram' ? 0 : Math.max(0, usedBytes - pool.resident_bytes);
+  const used = pool.kind === 'vram' ? (pool.free_bytes === null ? null : pool.total_bytes - pool.free_bytes) : usedBytes;
+  const others = used === null ? 0 : Math.max(0, used - pool.resident_bytes);
   return [
     { key: 'weights', label: 'weights', value: weights, color: 'var(--mem-weights)' },
     { key: 'kv', label: 'KV and buffers', value: kv, color: 'var(--mem-kv)' },
