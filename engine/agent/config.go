@@ -95,9 +95,9 @@ type Settings struct {
 
 // PoolSetting overrides a memory pool. Bytes.
 type PoolSetting struct {
-	Name   string
-	Memory int64 // limit for models in all; 0 = auto (see pools.go)
-	Margin int64 // kept free below Memory; negative = default 2 GB
+	Name   string // "" = the main pool, where models go first
+	Memory int64  // limit for models in all; 0 = auto (see pools.go)
+	Margin int64  // kept free below Memory; negative = default 2 GB
 }
 
 // OnPause says what a pause does to requests already running.

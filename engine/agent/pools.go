@@ -51,18 +51,27 @@ func layout(f hardware.Facts, r sense.Readings, settings []PoolSetting) []fleet.
 		p := &pools[i]
 		p.Limit, p.Margin = max(0, p.Limit), DefaultMargin
 		for _, set := range settings {
-			if set.Name != p.Name {
-				continue
+			if set.Name == "" && i == 0 { // the main one; what names it counts over this
+				set.lay(p)
 			}
-			if set.Memory > 0 {
-				p.Limit = set.Memory
-			}
-			if set.Margin >= 0 {
-				p.Margin = set.Margin
+		}
+		for _, set := range settings {
+			if set.Name == p.Name {
+				set.lay(p)
 			}
 		}
 	}
 	return pools
+}
+
+// lay puts the owner's limits in the place of those found.
+func (set *PoolSetting) lay(p *fleet.Pool) {
+	if set.Memory > 0 {
+		p.Limit = set.Memory
+	}
+	if set.Margin >= 0 {
+		p.Margin = set.Margin
+	}
 }
 
 // vramOf sums the discrete cards whose memory is known.

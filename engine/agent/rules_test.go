@@ -37,6 +37,10 @@ func TestPoolsAreLaidOutByWhatTheMachineIs(t *testing.T) {
 			[]fleet.Pool{{Name: "ram", Kind: fleet.PoolRAM, Total: 8 * gib, Limit: 7 * gib, Margin: 2 * gib}}},
 		{"the owner's word", hardware.Facts{Memory: bytes(64 * gib)}, 0, []PoolSetting{{Name: "ram", Memory: 10 * gib, Margin: 0}, {Name: "gpu0", Memory: 1}},
 			[]fleet.Pool{{Name: "ram", Kind: fleet.PoolRAM, Total: 64 * gib, Limit: 10 * gib, Margin: 0}}},
+		{"a limit without a name is the main pool's", hardware.Facts{Memory: bytes(64 * gib)}, 0, []PoolSetting{{Memory: 10 * gib, Margin: 1 * gib}},
+			[]fleet.Pool{{Name: "ram", Kind: fleet.PoolRAM, Total: 64 * gib, Limit: 10 * gib, Margin: 1 * gib}}},
+		{"what names the pool counts over that", hardware.Facts{Memory: bytes(64 * gib)}, 0, []PoolSetting{{Name: "ram", Memory: 20 * gib, Margin: -1}, {Memory: 10 * gib, Margin: 1 * gib}},
+			[]fleet.Pool{{Name: "ram", Kind: fleet.PoolRAM, Total: 64 * gib, Limit: 20 * gib, Margin: 1 * gib}}},
 		{"the owner's limit with the default margin", hardware.Facts{Memory: bytes(64 * gib)}, 0, []PoolSetting{{Name: "ram", Memory: 10 * gib, Margin: -1}},
 			[]fleet.Pool{{Name: "ram", Kind: fleet.PoolRAM, Total: 64 * gib, Limit: 10 * gib, Margin: 2 * gib}}},
 	} {
