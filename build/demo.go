@@ -67,6 +67,7 @@ func (d *demo) start(ctx context.Context) (err error) {
 		return err
 	}
 	fmt.Fprintln(d.out, "Building ...")
+	uiIfAtHand(ctx)
 	if err := goBuild(ctx, d.dir, "./cmd/bellwether", "./cmd/fakeruntime"); err != nil {
 		return err
 	}

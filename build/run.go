@@ -15,6 +15,7 @@ func runTask(ctx context.Context, args []string) error {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
+	uiIfAtHand(ctx)
 	if err := goBuild(ctx, dir, "./cmd/bellwether"); err != nil {
 		return err
 	}

@@ -20,6 +20,7 @@ func testTask(ctx context.Context, _ []string) error {
 	s.step("staticcheck", func() error { return sh(ctx, nil, "go", "tool", "staticcheck", "./...") })
 	s.step("Go tests", func() error { return s.goTests(ctx, s.raceFlags(), "./...") })
 	s.step("client libraries", func() error { return s.clientTests(ctx) })
+	s.step("admin UI", func() error { return s.uiTests(ctx) })
 	s.step("admin UI in a browser", func() error { return s.browserTests(ctx) })
 	return s.summary()
 }
