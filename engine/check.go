@@ -177,7 +177,9 @@ func (e *Engine) scene(ctx context.Context) *scene {
 		recent:  e.recent(ctx, time.Now().Add(-failuresWithin), 200),
 		exposed: e.exposedFiles(),
 	}
-	s.space, s.spaceErr = e.spaceAt(ctx, e.opts.Folders.Data)
+	if s.space, s.spaceErr = desktop.SpaceAt(ctx, e.opts.Folders.Data); e.space.Load() != nil {
+		s.space = *e.space.Load()
+	}
 	owner := ownerNode{e.node}
 	s.do = actions{
 		refresh: owner.Refresh,

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -187,12 +186,4 @@ func checkClock(s *scene) []check {
 			"The clock was set back by %s at %s.", briefly((-j.by).Round(time.Second)), j.at.Format("15:04:05"))}
 	}
 	return []check{found("clock", isNote, "Clock", "", "The clock went ahead by %s at %s: the machine slept, or its clock was set.", briefly(j.by.Round(time.Second)), j.at.Format("15:04:05"))}
-}
-
-// spaceAt is desktop.SpaceAt, unless a test says otherwise.
-func (e *Engine) spaceAt(ctx context.Context, folder string) (desktop.Space, error) {
-	if e.opts.space != nil {
-		return e.opts.space(ctx, folder)
-	}
-	return desktop.SpaceAt(ctx, folder)
 }

@@ -135,9 +135,12 @@ func (l *loader) file() {
 	parser := &fileParser{name: filepath.Base(l.from.File), origin: l.origin}
 	l.layer(rawbytes.Provider(text), parser)
 	if parser.secrets && info.Mode().Perm()&0o077 != 0 && os.PathSeparator == '/' {
-		l.warn("%s holds keys and can be read by other users of this machine: chmod 600 it", parser.name)
+		l.warn("%s holds keys and can be read by other users of this machine: "+exposedWarning, parser.name)
 	}
 }
+
+// exposedWarning ends the warning of a file whose keys others can read.
+const exposedWarning = "chmod 600 it"
 
 // environment reads the variables.
 func (l *loader) environment() {

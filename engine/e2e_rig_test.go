@@ -90,6 +90,7 @@ type spec struct {
 	before   func(*Engine) // after New, before Run
 	// catalogue is the one the program carries, shipped for the real one; nil = none.
 	catalogue fs.FS
+	ui        fs.FS // nil = none was built
 }
 
 // start makes an engine in dir and waits until it knows the models of all its
@@ -122,7 +123,7 @@ func (s spec) start(dir string) (r *rig, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if r.Engine, err = New(Options{Config: config, Folders: folders, Version: "test", Sandbox: measure.Sandbox{Command: []string{os.Args[0]}, Env: []string{sandboxEnv + "=1"}}, Catalogue: s.catalogue, Log: slog.New(slog.NewTextHandler(r.logs, &slog.HandlerOptions{Level: slog.LevelDebug}))}); err != nil {
+	if r.Engine, err = New(Options{Config: config, Folders: folders, Version: "test", Sandbox: measure.Sandbox{Command: []string{os.Args[0]}, Env: []string{sandboxEnv + "=1"}}, Catalogue: s.catalogue, UI: s.ui, Log: slog.New(slog.NewTextHandler(r.logs, &slog.HandlerOptions{Level: slog.LevelDebug}))}); err != nil {
 		return nil, err
 	}
 	if s.before != nil {

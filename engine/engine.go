@@ -64,9 +64,6 @@ type Options struct {
 	Sandbox measure.Sandbox
 	// UI holds the built admin UI, index.html at its root; nil = none was built.
 	UI fs.FS
-
-	// space replaces desktop.SpaceAt in tests.
-	space func(ctx context.Context, folder string) (desktop.Space, error)
 }
 
 // Engine is the assembled product.
@@ -93,6 +90,7 @@ type Engine struct {
 	logFile   *logFile // nil = it could not be opened, which logErr says
 	logErr    error
 	clock     clockWatch
+	space     atomic.Pointer[desktop.Space] // in place of the disk's, in tests
 
 	nodeID      string
 	token       string

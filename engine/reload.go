@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"bellwether/engine/admin"
+	"bellwether/engine/evidence"
 )
 
 // watchEvery is how often the settings file is looked at. Editors replace files,
@@ -113,15 +114,46 @@ func (e *Engine) settingsFindings() []admin.Finding {
 	var found []admin.Finding
 	c := e.conf()
 	if err := e.reloadErr.Load(); err != nil {
-		found = append(found, finding("settings", "broken", "Correct it; it is read again within seconds. bellwether config check shows the same.",
-			"The settings file is wrong, and the settings before stay in force: %s.", strings.ReplaceAll((*err).Error(), "\n", "; ")))
+		found = append(found, wrongFiles(*err)...)
 	}
 	if _, restart := e.opts.Config.Changes(c); len(restart) > 0 {
 		found = append(found, finding("settings", "note", "Restart Bellwether when it suits.",
 			"Changed settings count after a restart: %s.", strings.Join(restart, ", ")))
 	}
 	for _, w := range c.Warnings {
-		found = append(found, finding("settings", "note", "", "%s", w))
+		if !strings.HasSuffix(w, exposedWarning) { // which the check private tells, with a button
+			found = append(found, finding("settings", "note", "", "%s", w))
+		}
 	}
 	return found
+}
+
+// wrongFiles tells of the files that were not taken over, each by itself.
+func wrongFiles(err error) (out []admin.Finding) {
+	var settings, catalogue []string
+	var sort func(error)
+	sort = func(err error) {
+		if many, ok := err.(interface{ Unwrap() []error }); ok {
+			for _, e := range many.Unwrap() {
+				sort(e)
+			}
+			return
+		}
+		var entry *evidence.CatalogueError
+		if errors.As(err, &entry) || strings.Contains(err.Error(), ownCatalogue) {
+			catalogue = append(catalogue, err.Error())
+			return
+		}
+		settings = append(settings, err.Error())
+	}
+	sort(err)
+	if len(settings) > 0 {
+		out = append(out, finding("settings", "broken", "Correct it; it is read again within seconds. bellwether config check shows the same.",
+			"The settings file is wrong, and the settings before stay in force: %s.", strings.Join(settings, "; ")))
+	}
+	if len(catalogue) > 0 {
+		out = append(out, finding("catalogue", "broken", "Correct it; it is read again within seconds.",
+			"Your "+ownCatalogue+" is wrong, and what was known of models before stays in force: %s.", strings.Join(catalogue, "; ")))
+	}
+	return out
 }
