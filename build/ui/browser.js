@@ -15,6 +15,7 @@ export class Visit {
   /** base is the engine's address; link unlocks the page, without one it may only read. */
   static async open(browser, base, { link, size = sizes.large, theme = 'light', reducedMotion = 'reduce' } = {}) {
     const context = await browser.newContext({ viewport: size, colorScheme: theme, reducedMotion, baseURL: base });
+    context.setDefaultTimeout(8000);
     const page = await context.newPage();
     const v = new Visit(context, page, new URL(base).origin);
     await page.goto(link ?? base + '/ui/');
@@ -40,13 +41,14 @@ export class Visit {
 
   /** ready waits until the feed is shown. */
   async ready() {
-    await this.page.locator('main h1').first().waitFor();
+    await this.page.getByRole('heading', { level: 1 }).first().waitFor();
   }
 
   /** go opens a page by its name in the sidebar. */
   async go(name) {
     await this.page.getByRole('navigation').getByRole('link', { name, exact: false }).first().click();
-    await this.page.locator('main h1', { hasText: name }).waitFor();
+    await this.page.getByRole('heading', { level: 1, name }).waitFor();
+    await this.page.getByRole('main', { name }).locator('.content > *').first().waitFor();
   }
 
   /** expect says that errors with this text are part of the test. */

@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
+import WebSocket from 'ws';
 
 const run = promisify(execFile);
 
@@ -184,10 +185,14 @@ export class Rig {
     });
   }
 
-  /** cli runs the command line tool and gives what it printed. */
+  /** cli runs the command line tool and gives what it printed. "Done but degraded" (5) is done. */
   async cli(...args) {
-    const { stdout } = await run(process.env.BELLWETHER, ['--data-dir', this.data, ...args]);
-    return stdout;
+    try {
+      return (await run(process.env.BELLWETHER, ['--data-dir', this.data, ...args])).stdout;
+    } catch (err) {
+      if (err.code === 5) return err.stdout;
+      throw new Error(`bellwether ${args.join(' ')}: exit code ${err.code}: ${err.stderr}`);
+    }
   }
 
   async enterLink() {

@@ -28,7 +28,7 @@ export function verdict(findings: Record<string, FindingView>): string {
 }
 
 /** isCommand: a remedy that one can paste into a terminal as it stands. */
-export const isCommand = (remedy: string): boolean => /^(bellwether|ollama|llama-server|brew|systemctl|sudo|apt|launchctl)( [^ .]\S*)*$/.test(remedy);
+export const isCommand = (remedy: string): boolean => /^(bellwether|ollama|llama-server|brew|systemctl|sudo|apt|launchctl)( [\w@:=/.-]*[\w/])*$/.test(remedy);
 
 /** Levels of the log, the most talkative first. */
 export const levels = ['debug', 'info', 'warn', 'error'] as const;

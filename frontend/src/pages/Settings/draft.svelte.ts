@@ -3,7 +3,7 @@
 // not lost by looking something up.
 import { ApiError, get, post } from '../../lib/api';
 import type { SettingsAnswer, SettingsPreview, SettingView } from '../../lib/wire';
-import { checked, edited, packed, type Draft } from './groups';
+import { checked, edited, isJSON, packed, type Draft } from './groups';
 
 class Drafting {
   answer = $state.raw<SettingsAnswer | null>(null);
@@ -66,7 +66,8 @@ class Drafting {
     if (this.moved) void this.load();
   }
 
-  /** look asks what saving would do, and shows it. Throws what is not about values or the revision. */
+  /** look asks what saving would do, and shows it. False = refused for values or the revision, which is shown at
+   *  their place; what else went wrong is thrown. */
   look = (): Promise<boolean> => this.#send(true);
   /** save saves. True = it was done. */
   save = (): Promise<boolean> => this.#send(false);
@@ -84,10 +85,10 @@ class Drafting {
       return true;
     } catch (err) {
       this.preview = null;
-      if (!(err instanceof ApiError)) throw err;
-      if (Object.keys(err.keys).length > 0) this.refused = err.keys;
-      if (err.status === 409) this.moved = true;
-      throw err;
+      if (err instanceof ApiError && Object.keys(err.keys).length > 0) this.refused = err.keys;
+      else if (err instanceof ApiError && err.status === 409) this.moved = true;
+      else throw err;
+      return false;
     } finally {
       this.busy = false;
     }
@@ -97,7 +98,7 @@ class Drafting {
     return Object.fromEntries(Object.entries(this.draft).map(([key, text]) => {
       const s = this.byKey.get(key);
       if (text === null || !s) return [key, text];
-      return [key, s.kind === 'list' || s.kind === 'table' ? packed(text) : text];
+      return [key, isJSON(s) ? packed(text) : text];
     }));
   }
 }

@@ -56,6 +56,16 @@ describe('checked', () => {
   ])('%s = %s is right: %s', (key, text, right) => expect(checked(one(key), text) === '').toBe(right));
 });
 
+describe('what is no JSON', () => {
+  const circuit = { ...one('pools'), kind: 'table' as const, value: '5/10 in 1m', allowed: 'failures/of in time' };
+  it('is the engine’s to check', () => expect(checked(circuit, '3/10 in 1m')).toBe(''));
+  it('a span may be a word that is allowed', () => {
+    const never = { ...one('routing.hold.max'), allowed: '1s to 1h, or never' };
+    expect(checked(never, 'never')).toBe('');
+    expect(checked(never, 'always')).not.toBe('');
+  });
+});
+
 describe('words', () => {
   it('say where a value comes from', () => {
     expect(sourceWords('file config.yaml:12')).toBe('config.yaml, line 12');

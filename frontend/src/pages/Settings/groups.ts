@@ -85,18 +85,24 @@ export function checked(s: SettingView, text: string): string {
     case 'number':
       return t !== '' && Number.isFinite(Number(t)) ? '' : `Not a number. Allowed: ${s.allowed}.`;
     case 'span':
-      return /^\d+(\.\d+)?$|^(\d+(\.\d+)?(ns|us|µs|ms|s|m|h|d))+$/.test(t) ? '' : `Not a time. Seconds, or text such as 1h30m. Allowed: ${s.allowed}.`;
+      return /^\d+(\.\d+)?$|^(\d+(\.\d+)?(ns|us|µs|ms|s|m|h|d))+$/.test(t) || isWordOf(s, t) ? '' : `Not a time. Seconds, or text such as 1h30m. Allowed: ${s.allowed}.`;
     case 'choice':
       return s.choices.includes(t) ? '' : `Allowed: ${s.choices.map((c) => (c === '' ? '(empty)' : c)).join(', ')}.`;
     case 'flag':
       return t === 'true' || t === 'false' ? '' : 'Allowed: true or false.';
     case 'list':
     case 'table':
-      return json(t, s.kind);
+      return isJSON(s) ? json(t, s.kind) : '';
     default:
       return '';
   }
 }
+
+// isWordOf: what is allowed in words beside the kind's own, such as never.
+const isWordOf = (s: SettingView, t: string): boolean => /^\p{L}+$/u.test(t) && new RegExp(`\\b${t}\\b`, 'u').test(`${s.allowed} ${s.value} ${s.default}`);
+
+/** isJSON: a list or table that is written as JSON; some are a line of their own form, such as 5/10 in 1m. */
+export const isJSON = (s: SettingView): boolean => (s.kind === 'list' || s.kind === 'table') && /^\s*[[{]/.test(s.value);
 
 function json(t: string, kind: 'list' | 'table'): string {
   try {
