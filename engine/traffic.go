@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -13,12 +14,17 @@ import (
 	"bellwether/engine/admin"
 	"bellwether/engine/dialect"
 	"bellwether/engine/fleet"
+	"bellwether/engine/route"
+	"bellwether/engine/store"
 )
 
 const (
 	trafficApp  = "bellwether/test-traffic"
 	trafficTime = 2 * time.Minute // for one request
 	trafficMost = 8               // models tried at once; more tell no more
+
+	recordTime  = 2 * time.Second // for a record to be there once its answer was read
+	recordEvery = 20 * time.Millisecond
 )
 
 // trafficShape is one protocol's smallest request. %s is the model.
@@ -128,7 +134,7 @@ func (d uiDesk) tryTraffic(ctx context.Context, client *http.Client, id fleet.De
 // judgeTraffic takes the record's word: it says whether the answer was valid,
 // which a status cannot.
 func (d uiDesk) judgeTraffic(ctx context.Context, out *admin.TrafficLine, body []byte) {
-	rec, err := d.e.store.Decision(ctx, out.RequestID)
+	rec, err := d.recordOf(ctx, out.RequestID)
 	if err != nil {
 		out.Error = "It left no decision record."
 		if out.Status >= 400 {
@@ -152,6 +158,26 @@ func (d uiDesk) judgeTraffic(ctx context.Context, out *admin.TrafficLine, body [
 			out.Error = "It ended as " + string(rec.Outcome) + "."
 		}
 		out.Remedy = "Open its decision: it says where it went, and why it failed."
+	}
+}
+
+// recordOf waits for a request's record: an answer in one piece may be read
+// before it is kept.
+func (d uiDesk) recordOf(ctx context.Context, id string) (*route.Record, error) {
+	ctx, cancel := context.WithTimeout(ctx, recordTime)
+	defer cancel()
+	again := time.NewTicker(recordEvery)
+	defer again.Stop()
+	for {
+		rec, err := d.e.store.Decision(ctx, id)
+		if !errors.Is(err, store.ErrNotFound) || id == "" {
+			return rec, err
+		}
+		select {
+		case <-again.C:
+		case <-ctx.Done():
+			return nil, err
+		}
 	}
 }
 
