@@ -314,7 +314,7 @@ func TestDoctorSaysHowToStartWhatIsInstalled(t *testing.T) {
 func TestCommandsWithoutAnEngineSaySo(t *testing.T) {
 	t.Parallel()
 	h := newHome(t, "", nil)
-	for _, args := range [][]string{{"status"}, {"decisions"}, {"models"}, {"models", "pull", "x"}, {"pause"}, {"resume"}, {"doctor"}, {"doctor", "--json"}} {
+	for _, args := range [][]string{{"status"}, {"decisions"}, {"models"}, {"models", "pull", "x"}, {"pause"}, {"resume"}, {"open"}, {"doctor"}, {"doctor", "--json"}} {
 		s := h.run(t, args...).ends(t, exitNoEngine)
 		s.says(t, "no engine is running here", "bellwether serve")
 	}
