@@ -52,7 +52,7 @@ export function ms(n: Maybe): string {
 /** seconds as a span: 6.4 s, 2 min 5 s, 3 h 10 min, 2 d 4 h. */
 export function seconds(n: Maybe): string {
   if (missing(n)) return unknown;
-  if (n < 1 && n > 0) return `${digits(n * 1000)} ms`;
+  if (n < 0.9995 && n > 0) return `${digits(n * 1000)} ms`;
   if (n < 59.95) return `${digits(n)} s`;
   const whole = Math.round(n);
   if (whole < 3600) return pair(Math.floor(whole / 60), 'min', whole % 60, 's');

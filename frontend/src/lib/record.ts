@@ -100,6 +100,21 @@ export interface Failure {
   message?: string;
 }
 
+/** Where a request's time went. ttft_ms counts from when it was sent; 0 = there was no content. */
+export interface Timing {
+  queue_ms: number;
+  load_ms: number;
+  ttft_ms: number;
+  total_ms: number;
+}
+
+/** An attempt that failed before content. */
+export interface FailoverStep {
+  deployment: string;
+  failure: Failure;
+  after_ms: number;
+}
+
 export interface DecisionRecord {
   request_id: string;
   at: Instant;
@@ -121,12 +136,12 @@ export interface DecisionRecord {
   evidence?: string;
   reasons: string[] | null;
   edits?: string[];
-  timing: { queue_ms: number; load_ms: number; ttft_ms: number; total_ms: number };
+  timing: Timing;
   usage?: Usage;
   runtime_timings?: RuntimeTimings;
   parts?: RecordPart[];
   retries: number;
-  failover?: { deployment: string; failure: Failure; after_ms: number }[];
+  failover?: FailoverStep[];
   failover_allowed: boolean;
   failover_note?: string;
   may_have_run?: boolean;

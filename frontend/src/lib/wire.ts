@@ -457,10 +457,16 @@ export interface SettingsChange {
 
 export interface SettingsPreview {
   revision: string;
-  changed: { key: string; from: string; to: string }[];
+  changed: SettingChange[];
   restart: string[];
   warnings: string[];
   saved: boolean;
+}
+
+export interface SettingChange {
+  key: string;
+  from: string;
+  to: string;
 }
 
 export interface LogAnswer {
@@ -474,7 +480,12 @@ export interface LogLine {
   at: Instant;
   level: 'debug' | 'info' | 'warn' | 'error';
   message: string;
-  attrs?: { key: string; value: string }[];
+  attrs?: LogAttr[];
+}
+
+export interface LogAttr {
+  key: string;
+  value: string;
 }
 
 export interface TrafficLine {

@@ -1,0 +1,186 @@
+import { fireEvent, render, screen, within } from '@testing-library/svelte';
+import { tick } from 'svelte';
+import { describe, expect, it } from 'vitest';
+import { route } from '../../lib/route.svelte';
+import { fleet } from '../../lib/fleet.svelte';
+import type { DecisionRecord } from '../../lib/record';
+import type { DecisionRow } from '../../lib/wire';
+import { engine, goldenHello, showGolden } from '../../test/golden';
+import decisionFile from '../../../../engine/admin/testdata/wire/decision.json';
+import refusedFile from '../../../../engine/admin/testdata/wire/decision_refused.json';
+import Decisions from './Decisions.svelte';
+import { filterOf, filtered, followed, noFilter, sameModel } from './filter';
+import { evidenceOf, extent, inOrder, ranked } from './signals';
+import { spans } from './timeline';
+import { bodyOf, offers, protocols, wrongWith } from './tryit';
+import { needs } from './words';
+
+const decision = decisionFile as unknown as DecisionRecord;
+const refused = refusedFile as unknown as DecisionRecord;
+const rows = () => goldenHello().state.rows;
+const ids = (r: readonly DecisionRow[]) => r.map((x) => x.request_id);
+
+describe('the filter', () => {
+  it('lets all through when it asks for nothing', () => {
+    const r = rows();
+    expect(filtered(r, noFilter)).toBe(r);
+  });
+  it('sorts out by what is asked, all at once', () => {
+    for (const r of filtered(rows(), { ...noFilter, app: 'claude-code' })) expect(r.app).toBe('claude-code');
+    expect(filtered(rows(), { ...noFilter, outcome: 'under_way' }).every((r) => r.outcome === '')).toBe(true);
+    const trouble = filtered(rows(), { ...noFilter, outcome: 'trouble' });
+    expect(trouble.length).toBeGreaterThan(0);
+    expect(trouble.some((r) => r.outcome === 'ok' || r.outcome === '')).toBe(false);
+    expect(ids(filtered(rows(), { ...noFilter, app: 'claude-code', text: 'CODING sonnet' }))).toEqual(['01JBQ7YZG9']);
+    expect(filtered(rows(), { ...noFilter, text: 'no such words' })).toEqual([]);
+  });
+  it('knows a model by any spelling of its name', () => {
+    expect(sameModel('Nomic-Embed-Text:latest', 'nomic-embed-text')).toBe(true);
+    expect(sameModel('qwen3:8b', 'qwen3:30b')).toBe(false);
+  });
+  it('survives an address that says more or less', () => {
+    expect(filterOf({ app: 'x', colour: 'red' })).toEqual({ ...noFilter, app: 'x' });
+  });
+});
+
+describe('older rows', () => {
+  it('follow the live ones, each once', () => {
+    const [a, b, c] = rows().slice(-3) as [DecisionRow, DecisionRow, DecisionRow];
+    expect(ids(followed([a, b], [b, c]))).toEqual(ids([a, b, c]));
+    expect(followed([], [c])).toEqual([c]);
+  });
+});
+
+describe('a decision’s parts', () => {
+  it('add up to its time', () => {
+    const s = spans(decision);
+    expect(s.map((p) => p.key)).toEqual(['queue', 'prefill', 'decode']);
+    expect(s.reduce((a, p) => a + p.ms, 0)).toBeCloseTo(decision.timing.total_ms, 3);
+    for (const [i, p] of s.entries()) expect(p.fromMs).toBeCloseTo(i === 0 ? 0 : s[i - 1]!.fromMs + s[i - 1]!.ms, 6);
+  });
+  it('count a load once, though the time to the first token holds it', () => {
+    const s = spans({ ...decision, timing: { queue_ms: 100, load_ms: 5000, ttft_ms: 5600, total_ms: 8000 } });
+    expect(s.map((p) => [p.key, Math.round(p.ms)])).toEqual([['queue', 100], ['load', 5000], ['prefill', 600], ['decode', 2300]]);
+  });
+  it('have no answer where none came', () => {
+    expect(spans(refused).map((p) => p.key)).toEqual(['queue', 'answer']);
+    expect(spans(refused).at(-1)!.label).toBe('No answer');
+  });
+});
+
+describe('candidates', () => {
+  it('have the chosen one first, and one axis for all', () => {
+    expect(inOrder(decision).map((c) => c.score)).toEqual([0.5655, 0.5, -0.211]);
+    const { low, high } = extent(decision.candidates!);
+    expect(low).toBeCloseTo(-15, 5);
+    expect(high).toBeCloseTo(101.33, 5);
+    expect(ranked(decision)).toBe(true);
+    expect(ranked({ ...decision, alias: undefined })).toBe(false);
+  });
+  it('say what their figures rest on', () => {
+    expect(evidenceOf('measured:30 p75:measured:412').map((e) => e.text)).toEqual(['quality measured (30)', 'speed measured (412)']);
+    expect(evidenceOf('prior:operator p75:heuristic').map((e) => e.tone)).toEqual(['note', 'plain']);
+    expect(evidenceOf('prior:published scores, 2026-10')[0]!.text).toBe('quality: published scores, 2026-10');
+    expect(evidenceOf('')).toEqual([]);
+  });
+});
+
+describe('what a request asks for', () => {
+  it('is said in words', () => {
+    expect(needs(decision.requirements)).toEqual(['tools', 'several calls at once', 'thinking, up to 4,096 tok', 'streaming']);
+    expect(needs(refused.requirements)).toEqual([]);
+  });
+});
+
+describe('a request to try', () => {
+  const ask = { model: 'auto', prompt: 'Hello', app: '', tools: true, json: true, image: true, streaming: true };
+  it('is one that each protocol has, with nothing it does not', () => {
+    for (const p of protocols) {
+      const body = bodyOf(p.id, ask);
+      expect(wrongWith(JSON.stringify(body))).toBe('');
+      expect(body.model).toBe('auto');
+      expect('tools' in body).toBe(offers(p.id).tools);
+      expect(JSON.stringify(body)).toContain('Hello');
+    }
+  });
+  it('is refused here when it is no object', () => {
+    for (const text of ['', '[]', 'null', '{"model":']) expect(wrongWith(text)).not.toBe('');
+  });
+});
+
+describe('the page', () => {
+  const show = (hash: string) => {
+    location.hash = hash;
+    route.place = { ...route.place, ...{ page: 'decisions', rest: hash.split('/')[2]?.split('?')[0] ?? '', query: {} } };
+    return render(Decisions);
+  };
+
+  it('lists what the feed has, held, queued and sent told apart', async () => {
+    engine({ 'GET /admin/decisions': [] });
+    showGolden();
+    show('#/decisions');
+    const grid = screen.getByRole('grid');
+    expect(grid.getAttribute('aria-rowcount')).toBe(String(fleet.rows.length + 1));
+    for (const word of ['held', 'queued', 'sent', 'answered', 'refused']) expect(within(grid).getAllByText(word).length).toBeGreaterThan(0);
+  });
+
+  it('shows a decision with candidates, exclusions with remedies, timeline and failover', async () => {
+    const log = engine({ 'GET /admin/decisions/01JBQ7YZG9': { ...decision, scenario: 'node studio' }, 'GET /admin/decisions': [] });
+    showGolden();
+    show('#/decisions/01JBQ7YZG9');
+    const panel = await screen.findByLabelText('Decision');
+    await within(panel).findByText('Candidates');
+    for (const text of ['chosen', 'needs 48.9 GB, offers 41.2 GB', 'unload a model, or raise memory_gb of pool unified', 'bellwether resume on tower', 'failed over', 'Copy as scenario', 'qwen3:30b-a3b scores best for coding (0.57)'])
+      expect(within(panel).getAllByText(text, { exact: false }).length, text).toBeGreaterThan(0);
+    expect(within(panel).getByLabelText(/qwen3:30b-a3b, 84.3 points: Warmth \+50/)).toBeTruthy();
+    expect(log.asked.filter((a) => a.includes('01JBQ7YZG9'))).toHaveLength(1);
+  });
+
+  it('waits with the record of a request under way until it has ended', async () => {
+    const log = engine({ 'GET /admin/decisions/01JBQ7Z0H2': { ...decision, request_id: '01JBQ7Z0H2' }, 'GET /admin/decisions': [] });
+    showGolden();
+    show('#/decisions/01JBQ7Z0H2');
+    expect(await screen.findByText('Sent to studio')).toBeTruthy();
+    expect(log.asked.some((a) => a.includes('01JBQ7Z0H2'))).toBe(false);
+    fleet.rows = fleet.rows.map((r) => (r.request_id === '01JBQ7Z0H2' ? { ...r, outcome: 'ok', stage: '' } : r));
+    expect(await screen.findByText('Candidates')).toBeTruthy();
+  });
+
+  it('says that a decision is not kept, and what to do', async () => {
+    engine({ 'GET /admin/decisions': [] });
+    showGolden();
+    show('#/decisions/GONE');
+    expect((await screen.findByRole('alert')).textContent).toContain('not kept any more');
+  });
+
+  it('stands still while it is held, and counts what came', async () => {
+    engine({ 'GET /admin/decisions': [] });
+    showGolden();
+    show('#/decisions');
+    await fireEvent.click(screen.getByText('Hold'));
+    const before = screen.getByRole('grid').getAttribute('aria-rowcount');
+    fleet.rows = [{ ...fleet.rows[0]!, request_id: 'NEW' }, ...fleet.rows];
+    await tick();
+    expect(screen.getByRole('grid').getAttribute('aria-rowcount')).toBe(before);
+    await fireEvent.click(screen.getByText('Follow (1 new)'));
+    expect(screen.getByRole('grid').getAttribute('aria-rowcount')).toBe(String(fleet.rows.length + 1));
+  });
+
+  it('tells how a first decision comes about where there is none', async () => {
+    engine({ 'GET /admin/decisions': [] });
+    showGolden((h) => (h.state.rows = []));
+    show('#/decisions');
+    expect(screen.getByText('No decisions yet')).toBeTruthy();
+    expect(screen.getByText('http://localhost:11435')).toBeTruthy();
+  });
+
+  it('tries a request without sending it', async () => {
+    const log = engine({ 'POST /admin/explain/openai-chat': { requirements: decision.requirements, micros: 84, verdict: 'serve', chosen: decision.chosen, record: decision, text: 'because' }, 'GET /admin/decisions': [] });
+    showGolden();
+    show('#/decisions/try');
+    await fireEvent.submit(screen.getByText('Decide').closest('form')!);
+    expect(await screen.findByText('would be served')).toBeTruthy();
+    expect(screen.queryByText('Where the time went')).toBeNull();
+    expect(log.bodies.find((b) => b !== undefined)).toMatchObject({ model: 'auto', stream: true });
+  });
+});

@@ -1,0 +1,64 @@
+import { fireEvent, render, screen, within } from '@testing-library/svelte';
+import { describe, expect, it } from 'vitest';
+import type { EvictionPlan, PoolHistory } from '../../lib/wire';
+import { engine, goldenHello, showGolden, studio } from '../../test/golden';
+import historyFile from '../../../../engine/admin/testdata/wire/history.json';
+import planFile from '../../../../engine/admin/testdata/wire/plan.json';
+import Memory from './Memory.svelte';
+import { budgetParts, byWeight, room, stacked, taken } from './pool';
+
+const pool = () => goldenHello().state.pools[`${studio}/unified`]!;
+
+describe('a pool’s budget', () => {
+  it('fills its bar to the ceiling, and no further', () => {
+    const p = pool();
+    expect(budgetParts(p).reduce((a, x) => a + x.value, 0)).toBe(p.limit_bytes);
+    expect(taken(p) + room(p) + p.margin_bytes).toBe(p.limit_bytes);
+  });
+  it('has no room below zero when more is held than it has', () => {
+    const p = { ...pool(), resident_bytes: 200e9 };
+    expect(room(p)).toBeLessThan(0);
+    expect(budgetParts(p).find((x) => x.key === 'room')!.value).toBe(0);
+  });
+  it('lists holders by what they count for', () => {
+    expect(byWeight(pool().holders).map((h) => h.kind)).toEqual(['resident', 'reserved', 'resident', 'assumed', 'uncertain']);
+  });
+});
+
+describe('its hour', () => {
+  it('stacks, and has a gap where a sample is missing', () => {
+    const h = { resident_bytes: [1, 2, null], reserved_bytes: [10, 0, 0], uncertain_bytes: [0, 0, 0], assumed_bytes: [5, 5, 5] } as unknown as PoolHistory;
+    expect(stacked(h)).toEqual([[1, 2, null], [11, 2, null], [11, 2, null], [16, 7, null]]);
+  });
+  it('of the wire has as many sums as samples', () => {
+    const h = Object.values(historyFile.pools)[0] as PoolHistory;
+    for (const s of stacked(h)) expect(s).toHaveLength(historyFile.samples);
+  });
+});
+
+describe('the page', () => {
+  it('names who holds what, and marks what is not counted', async () => {
+    engine({ 'GET /admin/history': { ...historyFile, pools: {} } });
+    showGolden();
+    render(Memory);
+    const table = screen.getByRole('table', { name: 'Who holds memory of unified' });
+    const lines = within(table).getAllByRole('row').slice(1).map((r) => r.textContent!.replace(/\s+/g, ' '));
+    expect(lines).toHaveLength(5);
+    expect(lines[0]).toContain('qwen3:30b-a3b');
+    expect(lines[1]).toMatch(/gemma.*reserved.*19 GB|gemma.*reserved.*19\.0 GB/);
+    expect(lines[4]).toMatch(/uncertain.*–.*ends in/);
+    expect(screen.getByText('not known')).toBeTruthy();
+    expect((await screen.findAllByText('Nothing was sampled of this pool yet.')).length).toBe(2);
+  });
+
+  it('says what would be unloaded for a model, in order', async () => {
+    const log = engine({ 'GET /admin/history': { ...historyFile, pools: {} }, [`GET /admin/pools/${studio}/unified/plan`]: planFile as unknown as EvictionPlan });
+    showGolden();
+    render(Memory);
+    const choice = screen.getAllByRole('combobox')[0]!;
+    await fireEvent.change(choice, { target: { value: 'deepseek-r1:70b' } });
+    expect(await screen.findByText('fits after unloading')).toBeTruthy();
+    expect(log.asked.at(-1)).toBe(`GET /admin/pools/${studio}/unified/plan?model=deepseek-r1%3A70b`);
+    expect(screen.getAllByText(/would free/).map((x) => x.textContent)).toEqual(['would free 3.9 GB, loaded 9 min ago', 'would free an unknown amount']);
+  });
+});

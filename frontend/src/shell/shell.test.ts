@@ -1,0 +1,141 @@
+import { fireEvent, render, screen } from '@testing-library/svelte';
+import { tick } from 'svelte';
+import { describe, expect, it, vi } from 'vitest';
+import { confirm } from '../lib/confirm.svelte';
+import { fleet } from '../lib/fleet.svelte';
+import { keys } from '../lib/keys.svelte';
+import { notices } from '../lib/notices.svelte';
+import { session } from '../lib/session.svelte';
+import { engine, showGolden } from '../test/golden';
+import lockedFile from '../../../engine/admin/testdata/wire/session_locked.json';
+import Confirmation from './Confirmation.svelte';
+import { pauses, tomorrow } from './pauses';
+import Sidebar from './Sidebar.svelte';
+import StatusHeader from './StatusHeader.svelte';
+import Toasts from './Toasts.svelte';
+
+describe('the header', () => {
+  it('pauses for as long as was chosen, and offers to resume', async () => {
+    const log = engine({ 'POST /admin/pause': {}, 'POST /admin/resume': {} });
+    showGolden();
+    render(StatusHeader, { title: 'Fleet' });
+    render(Toasts);
+    await fireEvent.click(screen.getByRole('button', { name: 'Pause this machine' }));
+    await fireEvent.click(screen.getByRole('menuitem', { name: 'For 1 hour' }));
+    await vi.waitFor(() => expect(notices.list).toHaveLength(1));
+    expect(log.bodies[0]).toMatchObject({ seconds: 3600 });
+    await fireEvent.click(await screen.findByText('Resume'));
+    await vi.waitFor(() => expect(log.asked).toEqual(['POST /admin/pause', 'POST /admin/resume']));
+  });
+
+  it('says how to unlock instead of acting while it may only read', async () => {
+    const log = engine({ 'GET /admin/session': lockedFile });
+    showGolden();
+    session.unlocked = false;
+    session.unlock = lockedFile.unlock;
+    render(StatusHeader, { title: 'Fleet' });
+    await fireEvent.click(screen.getByRole('button', { name: 'Pause' }));
+    expect(screen.getByRole('dialog').textContent).toContain('bellwether open');
+    expect(log.asked).toEqual([]);
+  });
+
+  it('shows a lost connection, what is shown being old, and tries at once when asked', async () => {
+    showGolden();
+    render(StatusHeader, { title: 'Fleet' });
+    expect(screen.queryByRole('status')).toBeNull();
+    fleet.link = 'disconnected';
+    fleet.retryAt = Date.now() + 5000;
+    await tick();
+    expect(screen.getByRole('status').textContent).toContain('No connection to Bellwether');
+    const retry = vi.spyOn(fleet, 'retry').mockImplementation(() => {});
+    await fireEvent.click(screen.getByText('Try now'));
+    expect(retry).toHaveBeenCalledOnce();
+    fleet.link = 'stale';
+    await tick();
+    expect(screen.getByRole('status').textContent).toContain('Catching up');
+  });
+
+  it('says that the engine was updated under the page', async () => {
+    showGolden();
+    fleet.updated = true;
+    fleet.version = '0.5.0';
+    render(StatusHeader, { title: 'Fleet' });
+    expect(screen.getByRole('status').textContent).toContain('updated to 0.5.0');
+  });
+
+  it('keeps its menu in reach of keys', async () => {
+    showGolden();
+    render(StatusHeader, { title: 'Fleet' });
+    const trigger = screen.getByRole('button', { name: 'Pause this machine' });
+    trigger.focus();
+    await fireEvent.keyDown(trigger, { key: 'ArrowDown' });
+    await tick();
+    expect(document.activeElement?.textContent).toContain('For 1 hour');
+    await fireEvent.keyDown(screen.getByRole('menu'), { key: 'End' });
+    expect(document.activeElement?.textContent).toContain('Until resumed');
+    await fireEvent.keyDown(screen.getByRole('menu'), { key: 'Escape' });
+    expect(screen.queryByRole('menu')).toBeNull();
+    expect(document.activeElement).toBe(trigger);
+  });
+});
+
+it('pauses until six of the morning that comes', () => {
+  expect(tomorrow(new Date(2026, 10, 3, 22, 0)).getTime()).toBe(new Date(2026, 10, 4, 6, 0).getTime());
+  expect(tomorrow(new Date(2026, 10, 4, 1, 30)).getTime()).toBe(new Date(2026, 10, 4, 6, 0).getTime());
+  expect(pauses.map((p) => Object.keys(p.body(new Date())).sort().join())).toEqual(['reason,seconds', 'reason,until', 'reason']);
+});
+
+describe('the sidebar', () => {
+  it('leads to all pages and marks the one shown, and says what is to see to', () => {
+    showGolden();
+    render(Sidebar, { current: 'health' });
+    expect(screen.getAllByRole('listitem').map((l) => l.querySelector('.title')!.textContent)).toEqual(['Fleet', 'Decisions', 'Models', 'Memory', 'Capacity', 'Apps', 'Health', 'Settings']);
+    expect(document.querySelector('[aria-current=page]')!.textContent).toContain('Health');
+    expect(screen.getByLabelText('3 to see to')).toBeTruthy();
+  });
+});
+
+describe('a question', () => {
+  it('is answered by its action only', async () => {
+    render(Confirmation);
+    const no = confirm({ title: 'Delete qwen3:8b?', text: 'It is gone.', action: 'Delete', danger: true });
+    await tick();
+    await fireEvent.click(screen.getByText('Cancel'));
+    expect(await no).toBe(false);
+    const yes = confirm({ title: 'Delete all?', text: 'All are gone.', action: 'Delete', type: 'all' });
+    await tick();
+    const action = screen.getByRole('button', { name: 'Delete' }) as HTMLButtonElement;
+    expect(action.disabled).toBe(true);
+    await fireEvent.input(screen.getByRole('textbox'), { target: { value: 'all' } });
+    await fireEvent.click(action);
+    expect(await yes).toBe(true);
+  });
+});
+
+describe('keys', () => {
+  const press = (key: string, target: Element = document.body) => {
+    const e = new KeyboardEvent('keydown', { key, bubbles: true, cancelable: true });
+    Object.defineProperty(e, 'target', { value: target });
+    keys.press(e);
+  };
+  it('work in twos, not while one types, and not when they are off', () => {
+    const run = vi.fn();
+    const remove = keys.add({ keys: 'g d', does: 'go', run });
+    press('d');
+    expect(run).not.toHaveBeenCalled();
+    press('g');
+    press('d');
+    expect(run).toHaveBeenCalledOnce();
+    press('g', document.createElement('input'));
+    press('d', document.createElement('input'));
+    keys.on = false;
+    press('g');
+    press('d');
+    keys.on = true;
+    expect(run).toHaveBeenCalledOnce();
+    remove();
+    press('g');
+    press('d');
+    expect(run).toHaveBeenCalledOnce();
+  });
+});
