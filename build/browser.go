@@ -28,7 +28,7 @@ func (s *suite) browserSoak(ctx context.Context) error {
 
 // inBrowser runs the files of browserDir that match a pattern.
 func (s *suite) inBrowser(ctx context.Context, pattern string) error {
-	if !exists(filepath.Join(browserDir, "package.json")) || !exists("frontend/package.json") {
+	if !exists(filepath.Join(browserDir, "package.json")) || !exists(filepath.Join(uiDir, "package.json")) {
 		fmt.Println("none yet")
 		return nil
 	}

@@ -45,7 +45,7 @@ function look() {
   for (const e of document.querySelectorAll('button, a, input, select, textarea')) {
     const r = e.getBoundingClientRect();
     if (r.width === 0 && r.height === 0) continue;
-    const label = e.getAttribute('aria-label') ?? e.getAttribute('aria-labelledby') ?? e.getAttribute('title') ?? e.labels?.[0]?.innerText ?? e.innerText;
+    const label = e.getAttribute('aria-label') ?? e.getAttribute('aria-labelledby') ?? e.getAttribute('title') ?? e.labels?.[0]?.textContent ?? e.textContent;
     if (!label?.trim()) wrong.push(`no label: ${e.outerHTML.slice(0, 120)}`);
   }
   const ids = [...document.querySelectorAll('[id]')].map((e) => e.id);

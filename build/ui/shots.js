@@ -14,17 +14,20 @@ export const views = [
   ['capacity', '#/capacity'], ['apps', '#/apps'], ['health', '#/health'], ['health-traffic', '#/health/traffic'], ['health-log', '#/health/log'], ['health-bundle', '#/health/bundle'], ['settings', '#/settings'],
 ];
 
+// Parts of pages, which are pictured in one look for each size unless all is wanted.
+const parts = new Set(['models-names', 'health-traffic', 'health-log', 'health-bundle']);
+
 /** shoot pictures the views in both looks and both sizes. */
-export async function shoot(browser, base, folder, { list = views, link = async () => undefined, themes = ['light', 'dark'], which = ['small', 'large'], before = async () => {} } = {}) {
+export async function shoot(browser, base, folder, { list = views, link = async () => undefined, themes = ['light', 'dark'], which = ['small', 'large'], whole = false, before = async () => {} } = {}) {
   mkdirSync(folder, { recursive: true });
   const made = [];
   for (const theme of themes) {
     for (const size of which) {
       const v = await Visit.open(browser, base, { theme, size: sizes[size], link: await link() });
-      for (const [name, hash] of list) {
+      for (const [name, hash] of list.filter(([n]) => whole || !parts.has(n) || (theme === 'dark') === (size === 'large'))) {
         await v.page.evaluate((h) => (location.hash = h), hash);
         await v.page.waitForFunction(() => document.querySelector('main')?.innerText.length > 20, null, { timeout: 5000 }).catch(() => {});
-        await v.page.waitForTimeout(250);
+        await v.page.waitForTimeout(120);
         await before(v, name);
         const path = join(folder, `${name}-${theme}-${size}.png`);
         await v.page.screenshot({ path });
@@ -41,7 +44,7 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const browser = await launch();
   const extra = (o.view ?? []).map((v) => v.split('='));
   const list = [...views.filter(([n]) => !o.only || o.only.includes(n)), ...extra.map(([n, ...h]) => [n, h.join('=')])];
-  const options = { list: o.view && !o.only ? extra.map(([n, ...h]) => [n, h.join('=')]) : list, themes: o.theme, which: o.size };
+  const options = { list: o.view && !o.only ? extra.map(([n, ...h]) => [n, h.join('=')]) : list, themes: o.theme, which: o.size, whole: true };
   if (o.live) {
     const { Rig } = await import('./rig.js');
     const rig = await Rig.start();

@@ -11,6 +11,7 @@ describe('learning', () => {
   it('says when a version cannot learn, instead of promising it', () => {
     const l = learning(node, [like({ key: 'capacity.learning', later: "counts once the machine's week is learned" })]);
     expect(l.state).toBe('later');
+    expect(learning({ ...node, learning: true }, [like({ key: 'capacity.observation', later: 'counts later' })]).state).toBe('later');
     expect(l.text).toContain("counts once the machine's week is learned");
   });
   it('tells off from on', () => {
@@ -29,6 +30,7 @@ describe('rules', () => {
     expect(valueWords(like({ value: '[]', kind: 'list' }))).toBe('none set');
     expect(valueWords(like({ value: '["mon-fri 09:00-17:30"]', kind: 'list' }))).toBe('mon-fri 09:00-17:30');
     expect(valueWords(like({ value: '10', unit: 's', kind: 'span' }))).toBe('10 s');
+    expect(valueWords(like({ value: 'never', unit: 's', kind: 'span' }))).toBe('never');
     expect(valueWords(like({ value: 'true', kind: 'flag' }))).toBe('yes');
     expect(triWords('unknown', 'a', 'b')).toBe('not known on this machine');
   });

@@ -47,7 +47,7 @@ export function valueWords(s: SettingView): string {
       // shown as it is
     }
   }
-  return s.unit === '' ? s.value : `${s.value} ${s.unit}`;
+  return s.unit === '' || !/^\d/.test(s.value) ? s.value : `${s.value} ${s.unit}`;
 }
 
 /** Learning says where a machine's learning stands. */
@@ -58,14 +58,16 @@ export interface Learning {
 }
 
 export function learning(node: NodeView, settings: readonly SettingView[]): Learning {
-  const on = settings.find((s) => s.key === 'capacity.learning');
+  // The engine says of its own settings what it does not do yet; that comes
+  // before what a node reports of itself.
+  const later = settings.find((s) => (s.key === 'capacity.learning' || s.key === 'capacity.observation') && s.later !== '');
+  if (later) {
+    return { state: 'later', title: 'Nothing is learned yet', text: `This version does not watch the machine’s week: ${later.key} ${later.later}. From then on each hour of a week fills in as it passes, and seven days later all 168 are known. Until then this machine always counts as free unless it is paused.` };
+  }
   if (node.learning && node.observing) {
     return { state: 'observing', title: 'Learning its first week', text: 'It watches when this machine has room, and takes nobody else’s work meanwhile. Hours fill in as they pass; after seven days the whole week is known.' };
   }
   if (node.learning) return { state: 'learned', title: 'Learns its week', text: 'Each hour is a mean of the weeks it has seen, the latest counting most.' };
-  if (on && on.later !== '') {
-    return { state: 'later', title: 'Nothing is learned yet', text: `This version does not watch the machine’s week: the setting ${on.later}. From then on each hour of a week fills in as it passes, and seven days later all 168 are known. Until then this machine always counts as free unless it is paused.` };
-  }
   return { state: 'off', title: 'Learning is off', text: 'Switch capacity.learning on, and each hour of the week fills in as it passes; seven days later all 168 are known. Until then this machine always counts as free unless it is paused.' };
 }
 
