@@ -24,6 +24,7 @@ var policyFields = []field[Policy]{
 	decimal("kv_per_request_gb", func(p *Policy) *float64 { return &p.KVPerRequestGB }),
 	count("max_slots", func(p *Policy) *int { return &p.MaxSlots }),
 	list("pinned_models", func(p *Policy) *[]string { return &p.PinnedModels }),
+	decimal("switching_penalty", func(p *Policy) *float64 { return &p.SwitchingPenalty }),
 	lasts("pin_ttl", func(p *Policy) *time.Duration { return &p.PinTTL }),
 	lasts("first_content", func(p *Policy) *time.Duration { return &p.FirstContent }),
 	lasts("stream_idle", func(p *Policy) *time.Duration { return &p.StreamIdle }),
@@ -45,6 +46,14 @@ var policyFields = []field[Policy]{
 	decimal("score.availability_max", func(p *Policy) *float64 { return &p.Score.AvailabilityMax }),
 	decimal("score.context_fit_max", func(p *Policy) *float64 { return &p.Score.ContextFitMax }),
 	decimal("score.session_max", func(p *Policy) *float64 { return &p.Score.SessionMax }),
+}
+
+// profileFields are the weights of a profile; what is left out is 0.
+var profileFields = []field[Weights]{
+	decimal("quality", func(w *Weights) *float64 { return &w.Quality }),
+	decimal("latency", func(w *Weights) *float64 { return &w.Latency }),
+	decimal("residency", func(w *Weights) *float64 { return &w.Residency }),
+	decimal("overhead", func(w *Weights) *float64 { return &w.Overhead }),
 }
 
 func boolean(name string, at func(*Policy) *bool) field[Policy] {

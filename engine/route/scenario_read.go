@@ -75,6 +75,11 @@ func (r *reader) line(words []string) error {
 		err := readFields(&a, rest, aliasFields)
 		r.policy.Aliases[strings.ToLower(name)] = a
 		return err
+	case "profile":
+		var weights Weights
+		err := readFields(&weights, rest, profileFields)
+		r.policy.Profiles[name] = weights
+		return err
 	case "no_alias":
 		delete(r.policy.Aliases, strings.ToLower(name))
 		return nil

@@ -26,6 +26,7 @@ func (w *writer) all() string {
 	if changed := changedPolicy(w.p); changed != "" {
 		w.line("policy%s", changed)
 	}
+	w.profiles()
 	w.aliases()
 	for _, name := range slices.Sorted(maps.Keys(w.p.Contracts)) {
 		w.line("contract %s%s", quote(name), writeContract(w.p.Contracts[name]))
@@ -43,6 +44,17 @@ func (w *writer) all() string {
 		w.line("  %s", line)
 	}
 	return w.b.String()
+}
+
+// profiles writes those whose weights are not the usual ones.
+func (w *writer) profiles() {
+	usual := DefaultPolicy().Profiles
+	for _, name := range slices.Sorted(maps.Keys(w.p.Profiles)) {
+		weights := w.p.Profiles[name]
+		if u, ok := usual[name]; !ok || u != weights {
+			w.line("profile %s%s", quote(name), writeFields(&weights, profileFields))
+		}
+	}
 }
 
 // aliases writes what differs from the built-in ones.
