@@ -338,7 +338,7 @@ func defaultRouting(p *route.Policy) RoutingConfig {
 	}
 	s := p.Score
 	return RoutingConfig{
-		Scoring: p.Scoring,
+		Scoring: "signals",
 		Score: ScoreConfig{
 			ModelHot: s.ModelHot, ModelLoading: s.ModelLoading, ModelWarm: s.ModelWarm, ModelCold: s.ModelCold, WarmWindow: s.WarmWindow,
 			MemoryFitMax: s.MemoryFitMax, FitTiers: s.FitTiers,

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"bellwether/engine/fleet"
+	"bellwether/engine/gateway"
 	"bellwether/engine/route"
 )
 
@@ -20,6 +21,15 @@ func (c *Config) aliases() map[string]route.Alias {
 		owners[strings.ToLower(name)] = alias
 	}
 	return route.MergeAliases(owners)
+}
+
+// profiles returns the owner's profiles over those that come with the engine.
+func (c *Config) profiles() map[string]route.Weights {
+	profiles := route.DefaultPolicy().Profiles
+	for name, w := range c.Routing.Profiles {
+		profiles[name] = route.Weights(w)
+	}
+	return profiles
 }
 
 // membersOf lists the models an alias comes down to, each once, in order. above
@@ -73,8 +83,12 @@ func (c *Config) aliasProblem() string {
 
 func (c *Config) wrongAlias(name string) string {
 	a := c.Aliases[name]
-	if _, known := c.Routing.Profiles[a.Profile]; a.Profile != "" && !known {
-		return fmt.Sprintf("there is no profile %q; known: %s", a.Profile, strings.Join(slices.Collect(sortedNames(c.Routing.Profiles)), ", "))
+	if problem := wrongName(name); problem != "" {
+		return problem
+	}
+	profiles := c.profiles()
+	if _, known := profiles[a.Profile]; a.Profile != "" && !known {
+		return fmt.Sprintf("there is no profile %q; known: %s", a.Profile, strings.Join(slices.Collect(sortedNames(profiles)), ", "))
 	}
 	if len(a.Models) == 0 && len(a.Tags) == 0 && a.Profile == "" && a.Locality == "" && !a.RequireVision {
 		return "names neither models, tags nor a profile"
@@ -88,6 +102,15 @@ func (c *Config) wrongAlias(name string) string {
 		}
 	}
 	return ""
+}
+
+// wrongName: a name nobody can ask for is a mistake. A pattern's * stands for
+// what it may stand for.
+func wrongName(name string) string {
+	if gateway.AskableModel(strings.ReplaceAll(name, "*", "x")) {
+		return ""
+	}
+	return fmt.Sprintf("no request can ask for that name: it is made of letters (a-z), digits and . _ - + @, in parts joined by / and :, and at most %d bytes long", gateway.MaxModelName)
 }
 
 // wrongMember: a member is a model, a deployment, or an alias with a list.

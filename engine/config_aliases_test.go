@@ -12,6 +12,9 @@ func TestWrongAliasIsToldWithItsLine(t *testing.T) {
 		"a loop":              {"aliases:\n  a: {models: [b]}\n  b: {models: [c]}\n  c: {models: [a]}\n", "config.yaml:2", "aliases.a: is its own member: a -> b -> c -> a"},
 		"a loop of two":       {"log_level: info\naliases:\n  x: {models: [qwen3, Y]}\n  y: {models: [x]}\n", "config.yaml:3", "is its own member: x -> y -> x"},
 		"no such profile":     {"aliases:\n  ok: {models: [m]}\n  bad: {models: [m], profile: swift}\n", "config.yaml:3", `aliases.bad: there is no profile "swift"; known: balanced, fast, quality`},
+		"a space in it":       {"aliases:\n  my coder: {models: [m]}\n", "config.yaml:2", "aliases.my coder: no request can ask for that name"},
+		"no Latin letters":    {"aliases:\n  模型: {models: [m]}\n", "config.yaml:2", "no request can ask for that name"},
+		"too long":            {"aliases:\n  " + strings.Repeat("x", 257) + ": {models: [m]}\n", "config.yaml:2", "at most 256 bytes"},
 		"nothing said":        {"aliases:\n  empty: {}\n", "config.yaml:2", "names neither models, tags nor a profile"},
 		"auto within":         {"aliases:\n  mine: {models: [qwen3, auto]}\n", "config.yaml:2", "its member auto chooses among all models"},
 		"claude within":       {"aliases:\n  mine: {models: [claude-sonnet-4-5]}\n", "config.yaml:2", "chooses among all models"},
@@ -26,6 +29,22 @@ func TestWrongAliasIsToldWithItsLine(t *testing.T) {
 		if !errors.As(err, &wrong) || wrong.Where != c.line || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %v\nwant %s ... %s", name, err, c.line, c.says)
 		}
+	}
+}
+
+func TestProfilesOfOnesOwnStandBesideTheUsualOnes(t *testing.T) {
+	const mine = "routing: {profiles: {mine: {quality: 1, latency: 0.2}}}\n"
+	c, err := loadText(t, mine+"aliases: {a: {profile: fast}, b: {profile: mine}}\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"balanced", "fast", "mine", "quality"} {
+		if _, ok := c.Policy().Profiles[name]; !ok {
+			t.Errorf("there is no profile %s", name)
+		}
+	}
+	if _, err := loadText(t, mine+"aliases: {a: {profile: swift}}\n"); err == nil || !strings.Contains(err.Error(), "known: balanced, fast, mine, quality") {
+		t.Errorf("%v, want all profiles listed", err)
 	}
 }
 

@@ -68,6 +68,9 @@ func (c *Config) takenName(name string) string {
 	if strings.ContainsAny(name, "*? \t") || strings.HasSuffix(name, ":latest") {
 		return "the name of a contract is no pattern, has no space in it, and no :latest behind it"
 	}
+	if problem := wrongName(name); problem != "" {
+		return problem
+	}
 	if _, taken := c.aliasNamed(name); taken {
 		return "is an alias too (aliases." + name + "); give one of them another name"
 	}

@@ -131,7 +131,6 @@ func (c *Config) Policy() *route.Policy { return c.PolicyWith(&FleetPolicy{}) }
 func (c *Config) PolicyWith(doc *FleetPolicy) *route.Policy {
 	r := &c.Routing
 	p := route.DefaultPolicy()
-	p.Scoring = r.Scoring
 	p.Score = route.ScorePolicy{
 		ModelHot: r.Score.ModelHot, ModelLoading: r.Score.ModelLoading, ModelWarm: r.Score.ModelWarm, ModelCold: r.Score.ModelCold,
 		WarmWindow: r.Score.WarmWindow, MemoryFitMax: r.Score.MemoryFitMax, FitTiers: slices.Clone(r.Score.FitTiers),
@@ -153,9 +152,7 @@ func (c *Config) PolicyWith(doc *FleetPolicy) *route.Policy {
 	for _, m := range r.PinnedModels {
 		p.PinnedModels = append(p.PinnedModels, fleet.CanonicalModel(m))
 	}
-	for name, w := range r.Profiles {
-		p.Profiles[name] = route.Weights(w)
-	}
+	p.Profiles = c.profiles()
 	p.Aliases = c.aliases()
 	p.Declarations = c.declarations()
 	p.Contracts = c.contracts()

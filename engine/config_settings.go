@@ -107,7 +107,7 @@ var settings = []Setting{
 	{Key: "embeddings", Scope: scopeFleet, kind: tableOf{embeddingKind, reflect.TypeFor[map[string]EmbeddingConfig](), notEmpty},
 		Doc: "Embedding contracts: names whose vectors are all of one space, because only members with the weights that the contract is bound to answer for it. members are models or deployments (node/runtime/model), in order; identity is what the index was made with (a model's digest, or a word of your own that deployments[].identity gives to what reports none), else the first member known is taken, once and for good; dimensions and normalized are what every answer is checked for."},
 
-	{Key: "routing.scoring", Env: []string{"FLEET_SCORING"}, Scope: scopeFleet, kind: oneOf("signals", "predicted"),
+	{Key: "routing.scoring", Env: []string{"FLEET_SCORING"}, Scope: scopeFleet, Later: "counts once completion times are predicted", kind: oneOf("signals", "predicted"),
 		Doc: "How nodes are compared: by the eight signals, or by predicted completion time."},
 	{Key: "routing.score.model_hot", Env: []string{"FLEET_SCORE_MODEL_HOT"}, Unit: "points", Scope: scopeFleet, kind: pointsKind,
 		Doc: "Signal 1 for a model that is loaded. Larger keeps requests longer on the machine that has it loaded."},

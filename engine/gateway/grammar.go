@@ -7,8 +7,12 @@ import (
 	"bellwether/engine/dialect"
 )
 
-// maxModelName is the longest model name taken from a client, in bytes.
-const maxModelName = 256
+// MaxModelName is the longest model name taken from a client, in bytes.
+const MaxModelName = 256
+
+// AskableModel reports whether a request may name a model so. Names of the
+// owner's own, such as aliases, that are not are never reached.
+func AskableModel(name string) bool { return len(name) <= MaxModelName && modelGrammar(name) }
 
 var digestGrammar = regexp.MustCompile(`^sha256[:-][0-9a-f]{64}$`)
 
@@ -42,7 +46,7 @@ func checkModelName(name string) *dialect.Problem {
 	case name == "":
 		return &dialect.Problem{Status: http.StatusBadRequest, Code: "model_required", Param: "model",
 			Message: "model is required.", Remedy: "GET /v1/models lists the names.", Retry: &no}
-	case len(name) > maxModelName, !modelGrammar(name):
+	case !AskableModel(name):
 		return &dialect.Problem{Status: http.StatusBadRequest, Code: "invalid_model_name", Param: "model",
 			Message: "The model name " + printable(name) + " is not well formed.",
 			Remedy:  "A name is [registry/][namespace/]model[:tag], of letters, digits and . _ - +; GET /v1/models lists the names.", Retry: &no}

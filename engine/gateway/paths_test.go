@@ -25,7 +25,7 @@ func TestModelNamesKeepToTheGrammar(t *testing.T) {
 			t.Errorf("name %q well formed = %v, want %v", name, got, want)
 		}
 	}
-	long := make([]byte, maxModelName+1)
+	long := make([]byte, MaxModelName+1)
 	for i := range long {
 		long[i] = 'a'
 	}

@@ -9,9 +9,8 @@ import (
 // Policy is the fleet's settings as Decide uses them. Never changed once
 // published; Hash names this version in every record.
 type Policy struct {
-	Hash    string
-	Scoring string // signals, predicted
-	Score   ScorePolicy
+	Hash  string
+	Score ScorePolicy
 
 	PinTTL           time.Duration
 	PinMax           int
@@ -98,7 +97,6 @@ type Declaration struct {
 // DefaultPolicy returns the defaults of the settings.
 func DefaultPolicy() *Policy {
 	return &Policy{
-		Scoring: "signals",
 		Score: ScorePolicy{
 			ModelHot: 50, ModelLoading: 40, ModelWarm: 30, ModelCold: 10, WarmWindow: 30 * time.Minute,
 			MemoryFitMax: 20, FitTiers: []FitTier{{2.0, 20}, {1.5, 15}, {1.2, 8}, {1.0, 3}},
