@@ -87,19 +87,28 @@ export function applied(state: FeedState, batch: Batch): FeedState {
   return { seq: batch.seq, sections: next, rows: withRows(state.rows, batch.rows) };
 }
 
-// withRows replaces rows by id and puts new ones in by their arrival.
+// withRows replaces rows by id and puts new ones in by their arrival. A row
+// keeps its place, so it is looked for no further down than the oldest changed
+// one would stand: the list is long, and what changes is near its top.
 function withRows(rows: DecisionRow[], changed: Map<string, DecisionRow>): DecisionRow[] {
   if (changed.size === 0) return rows;
   const fresh = new Map(changed);
-  const kept = rows.map((r) => {
-    const now = fresh.get(r.request_id);
-    if (!now) return r;
-    fresh.delete(r.request_id);
-    return now;
-  });
+  let oldest = Infinity;
+  for (const r of fresh.values()) oldest = Math.min(oldest, Date.parse(r.at));
+  const kept = rows.slice();
+  for (let i = 0; i < kept.length && fresh.size > 0; i++) {
+    const id = kept[i]!.request_id;
+    const now = fresh.get(id);
+    if (now) {
+      kept[i] = now;
+      fresh.delete(id);
+    } else if (Date.parse(kept[i]!.at) < oldest) break;
+  }
   if (fresh.size === 0) return kept;
-  const added = [...fresh.values()].sort((a, b) => Date.parse(b.at) - Date.parse(a.at));
+  const newest = (a: DecisionRow, b: DecisionRow) => Date.parse(b.at) - Date.parse(a.at);
+  const added = [...fresh.values()].sort(newest);
+  const all = added.concat(kept);
   const head = kept[0];
-  if (!head || Date.parse(added.at(-1)!.at) >= Date.parse(head.at)) return added.concat(kept).slice(0, maxRows);
-  return added.concat(kept).sort((a, b) => Date.parse(b.at) - Date.parse(a.at)).slice(0, maxRows);
+  if (head && Date.parse(added.at(-1)!.at) < Date.parse(head.at)) all.sort(newest);
+  return all.slice(0, maxRows);
 }

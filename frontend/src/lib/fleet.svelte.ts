@@ -109,7 +109,12 @@ export function byName<T extends { name: string }>(section: Record<string, T>): 
   return Object.values(section).sort((a, b) => a.name.localeCompare(b.name));
 }
 
+// Between two publications, in ms: a list that moves more often cannot be read,
+// and would cost more to draw.
+const calm = 80;
+
 function browserEffects(): Effects {
+  let drawn = 0;
   return {
     open: () => adapted(new WebSocket(`${location.protocol === 'https:' ? 'wss' : 'ws'}://${location.host}/admin/ws`)),
     frame(run) {
@@ -117,8 +122,20 @@ function browserEffects(): Effects {
         const timer = setTimeout(run, patience.hidden);
         return () => clearTimeout(timer);
       }
-      const id = requestAnimationFrame(run);
-      return () => cancelAnimationFrame(id);
+      let id = 0;
+      const draw = () => {
+        id = requestAnimationFrame((t) => {
+          drawn = t;
+          run();
+        });
+      };
+      const wait = drawn + calm - performance.now();
+      const timer = wait > 0 ? setTimeout(draw, wait) : 0;
+      if (wait <= 0) draw();
+      return () => {
+        clearTimeout(timer);
+        cancelAnimationFrame(id);
+      };
     },
     after(ms, run) {
       const timer = setTimeout(run, ms);

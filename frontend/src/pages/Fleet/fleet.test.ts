@@ -1,14 +1,14 @@
 import { fireEvent, render, screen, within } from '@testing-library/svelte';
 import { describe, expect, it } from 'vitest';
 import { goldenHello, showGolden, studio } from '../../test/golden';
-import { machines, memoryParts, tally } from './machine';
+import { belongings, machines, memoryParts, tally } from './machine';
 import Fleet from './Fleet.svelte';
 
 const state = () => goldenHello().state;
 
 describe('machines', () => {
   it('have this one first, with what is in its memory, biggest first', () => {
-    const all = machines(state());
+    const all = machines(state().nodes, belongings(state()));
     expect(all.map((m) => m.node.name)).toEqual(['studio', 'tower']);
     expect(all[0]!.models.map((d) => d.model)).toEqual(['qwen3:30b-a3b', 'llama3.2:3b', 'nomic-embed-text:latest', 'gemma-3-27b-it-Q4_K_M.gguf']);
     expect(all[1]!.pools.map((p) => p.name)).toEqual(['gpu0']);
