@@ -182,6 +182,20 @@ func TestAWrongKeyOfARuntimeIsToldAndSetRight(t *testing.T) {
 	r.await(t, "its end", func() bool { k, _ := r.finding("runtime.lms"); return k.Severity == isOK })
 }
 
+// The button of a model of which nobody knows what it can do asks it, as a job.
+func TestProbingByAButtonIsAJob(t *testing.T) {
+	r := newRig(t, spec{config: quick, fakes: map[string]runtimetest.FakeConfig{"lms": {Kind: runtimetest.LlamaServer, Models: []runtimetest.FakeModel{{Name: "other.gguf"}}}}})
+	d := r.registry.Snapshot().Nodes[0].Deployments[0]
+	must(t, r.scene(t.Context()).do.probe(t.Context(), d.ID))
+	r.await(t, "the probe's end", func() bool {
+		jobs := r.jobs()
+		return len(jobs) > 0 && jobs[0].Kind == "probe" && jobs[0].State == "done" && r.measuringNow() == ""
+	})
+	if r.evidence.Book().Probe(&d) == nil {
+		t.Error("nothing is known after it")
+	}
+}
+
 // Beyond this machine nobody is let in without a key, which is told before
 // somebody wonders.
 func TestListeningBeyondThisMachineWithoutKeysIsTold(t *testing.T) {

@@ -62,6 +62,7 @@ func TestTheDesksAnswersPass(t *testing.T) {
 		{"GET", "/admin/history", "", 200, `"step_seconds":10`},
 		{"GET", "/admin/history?since=noon", "", 400, "invalid_since"},
 		{"POST", "/admin/findings/pause/cure", "", 200, `"done":true`},
+		{"POST", "/admin/findings/model.ollama%2Fqwen3:4b/cure", "", 200, `"done":true`},
 		{"POST", "/admin/jobs/J1/cancel", "", 200, `"done":true`},
 		{"POST", "/admin/jobs/J2/cancel", "", 404, "no_such_job"},
 		{"POST", "/admin/test-traffic", "", 200, `{"kind":"plan","requests":1`},
@@ -78,7 +79,7 @@ func TestTheDesksAnswersPass(t *testing.T) {
 			t.Errorf("%s %s: %d %s", c.method, c.path, w.Code, w.Body)
 		}
 	}
-	if got := strings.Join(node.told, ", "); got != "cure pause, cancel J1, cancel J2, traffic, start pull m, change 1, change 1, bundle false" {
+	if got := strings.Join(node.told, ", "); got != "cure pause, cure model.ollama/qwen3:4b, cancel J1, cancel J2, traffic, start pull m, change 1, change 1, bundle false" {
 		t.Errorf("told %s", got)
 	}
 }

@@ -199,6 +199,11 @@ func (a *api) enterLink(w http.ResponseWriter, r *http.Request) {
 // after a redirect that another site began, browsers would keep a strict
 // cookie back.
 func (a *api) enter(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodGet { // a look at the headers must not use it up
+		w.Header().Set("Allow", http.MethodGet)
+		refuse(w, http.StatusMethodNotAllowed, "method_not_allowed", "A link is opened, not looked at.", "")
+		return
+	}
 	session, ok := a.doors.enter(r.URL.Query().Get("t"))
 	if !ok {
 		page(w, http.StatusForbidden, "This link has been used, or is too old", "",

@@ -83,7 +83,11 @@ func TestAOneTimeLinkUnlocksABrowserOnce(t *testing.T) {
 	if w := b.do("POST", "/admin/pause", "{}"); w.Code != http.StatusForbidden || !strings.Contains(w.Body.String(), "bellwether open") {
 		t.Errorf("a locked browser paused: %d %s", w.Code, w.Body)
 	}
-	w := b.do("GET", linkOf(t, api), "")
+	link := linkOf(t, api)
+	if w := b.do("HEAD", link, ""); w.Code != http.StatusMethodNotAllowed || b.cookies[cookieName] != nil {
+		t.Errorf("HEAD: %d", w.Code)
+	}
+	w := b.do("GET", link, "")
 	nonce := regexp.MustCompile(`script-src 'nonce-([^']+)'`).FindStringSubmatch(w.Header().Get("Content-Security-Policy"))
 	if w.Code != http.StatusOK || nonce == nil || !strings.Contains(w.Body.String(), `<script nonce="`+nonce[1]+`">location.replace("/ui/")</script>`) ||
 		w.Header().Get("Referrer-Policy") != "no-referrer" || w.Header().Get("Cache-Control") != "no-store" {
