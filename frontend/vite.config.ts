@@ -10,6 +10,7 @@ export default defineConfig({
   plugins: [svelte()],
   build: {
     target: ['es2022', 'safari16', 'chrome109', 'firefox115'],
+    cssCodeSplit: false,
     assetsInlineLimit: 0, // nothing inline: the content policy allows files of our own only
     modulePreload: { polyfill: false },
     reportCompressedSize: true,

@@ -1,7 +1,13 @@
 // The pages, in the sidebar's order. A page is one folder with one component
-// of its name; it is loaded when it is first shown.
+// of its name. The first one is there from the start, so that it shows at once;
+// the others are one file, which is fetched right after: files of their own
+// took a tenth more to send.
 import type { Component } from 'svelte';
 import type { IconName } from '../ui/icons';
+import Fleet from './Fleet/Fleet.svelte';
+
+type Rest = typeof import('./rest');
+const rest = (name: keyof Rest) => () => import('./rest').then((r) => ({ default: r[name] as Component }));
 
 export interface Page {
   id: string; // in the address: #/id
@@ -12,12 +18,12 @@ export interface Page {
 }
 
 export const pages: readonly Page[] = [
-  { id: 'fleet', title: 'Fleet', key: 'f', icon: 'fleet', load: () => import('./Fleet/Fleet.svelte') },
-  { id: 'decisions', title: 'Decisions', key: 'd', icon: 'decisions', load: () => import('./Decisions/Decisions.svelte') },
-  { id: 'models', title: 'Models', key: 'm', icon: 'models', load: () => import('./Models/Models.svelte') },
-  { id: 'memory', title: 'Memory', key: 'y', icon: 'memory', load: () => import('./Memory/Memory.svelte') },
-  { id: 'capacity', title: 'Capacity', key: 'c', icon: 'capacity', load: () => import('./Capacity/Capacity.svelte') },
-  { id: 'apps', title: 'Apps', key: 'a', icon: 'apps', load: () => import('./Apps/Apps.svelte') },
-  { id: 'health', title: 'Health', key: 'h', icon: 'health', load: () => import('./Health/Health.svelte') },
-  { id: 'settings', title: 'Settings', key: 's', icon: 'settings', load: () => import('./Settings/Settings.svelte') },
+  { id: 'fleet', title: 'Fleet', key: 'f', icon: 'fleet', load: () => Promise.resolve({ default: Fleet }) },
+  { id: 'decisions', title: 'Decisions', key: 'd', icon: 'decisions', load: rest('Decisions') },
+  { id: 'models', title: 'Models', key: 'm', icon: 'models', load: rest('Models') },
+  { id: 'memory', title: 'Memory', key: 'y', icon: 'memory', load: rest('Memory') },
+  { id: 'capacity', title: 'Capacity', key: 'c', icon: 'capacity', load: rest('Capacity') },
+  { id: 'apps', title: 'Apps', key: 'a', icon: 'apps', load: rest('Apps') },
+  { id: 'health', title: 'Health', key: 'h', icon: 'health', load: rest('Health') },
+  { id: 'settings', title: 'Settings', key: 's', icon: 'settings', load: rest('Settings') },
 ];
