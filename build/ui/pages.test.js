@@ -65,10 +65,11 @@ describe('what a page shows is what the API says', () => {
     await page().evaluate((id) => (location.hash = `#/decisions/${id}`), d.request_id);
     const aside = page().getByRole('complementary', { name: 'Decision' });
     await aside.waitFor();
-    await until('its record', async () => (await aside.innerText()).includes(d.request_id));
-    const text = await aside.innerText();
     const model = d.chosen.split('/').slice(2).join('/');
-    assert.ok(text.includes(model), `its model ${model}`);
+    await until(`its record, with ${model}`, async () => {
+      const text = await aside.innerText();
+      return text.includes(d.request_id) && text.includes(model);
+    });
   });
 
   it('Models', async () => {

@@ -19,7 +19,7 @@ function file(req, res, path) {
   let at = join(dist, name);
   if (!at.startsWith(dist) || !existsSync(at) || !statSync(at).isFile()) at = join(dist, 'index.html');
   res.writeHead(200, { 'Content-Type': types[extname(at)] ?? 'application/octet-stream', 'Content-Security-Policy': policy });
-  createReadStream(at).pipe(res);
+  createReadStream(at).on('error', () => res.destroy()).pipe(res); // a build may replace it just now
 }
 
 function api(req, res, path) {
