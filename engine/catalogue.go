@@ -1,13 +1,11 @@
 package engine
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"bellwether/engine/admin"
@@ -114,17 +112,7 @@ func (e *Engine) addKnowledge(m *admin.ModelStatus, d *fleet.Deployment) {
 	if p := book.Probe(d); p != nil {
 		m.Probed, m.ContextRead = p.At, p.Context
 	}
-	grades := book.Grades(d)
-	for _, task := range append(slices.Clone(fleet.Tasks), "") {
-		word := cmp.Or(task, "any")
-		if g, ok := grades[task]; ok {
-			m.Quality = append(m.Quality, admin.QualityStatus{
-				Task: word, Value: g.Share(), Evidence: fmt.Sprintf("measured:%d", g.Of), Suite: g.Suite, At: g.At,
-			})
-		} else if p, ok := d.Priors[task]; ok {
-			m.Quality = append(m.Quality, admin.QualityStatus{Task: word, Value: p.Value, Evidence: "prior:" + p.Provenance})
-		}
-	}
+	m.Quality = admin.QualityOf(d, book)
 }
 
 // clashFindings tell what the operator's declarations contradict each other in.
