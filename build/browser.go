@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"time"
 )
 
 // browserDir holds the tests of the admin UI in a real browser.
@@ -18,16 +19,17 @@ var browsers = []string{"chromium", "chromium-browser", "google-chrome-stable", 
 // browserTests goes through the admin UI of a real bellwether, over real
 // stand-in runtimes, in a real browser. Without one to be had they are skipped.
 func (s *suite) browserTests(ctx context.Context) error {
-	return s.inBrowser(ctx, "*.test.js")
+	return s.inBrowser(ctx, "*.test.js", 3*time.Minute)
 }
 
 // browserSoak measures the UI under the load of a fleet larger than any home's.
 func (s *suite) browserSoak(ctx context.Context) error {
-	return s.inBrowser(ctx, "*.soak.js")
+	return s.inBrowser(ctx, "*.soak.js", 15*time.Minute)
 }
 
-// inBrowser runs the files of browserDir that match a pattern.
-func (s *suite) inBrowser(ctx context.Context, pattern string) error {
+// inBrowser runs the files of browserDir that match a pattern, each for at most
+// a time.
+func (s *suite) inBrowser(ctx context.Context, pattern string, each time.Duration) error {
 	if !exists(filepath.Join(browserDir, "package.json")) || !exists(filepath.Join(uiDir, "package.json")) {
 		fmt.Println("none yet")
 		return nil
@@ -54,7 +56,7 @@ func (s *suite) inBrowser(ctx context.Context, pattern string) error {
 	if err := goBuild(ctx, dir, "./cmd/bellwether", "./cmd/fakeruntime"); err != nil {
 		return err
 	}
-	return s.nodeTests(ctx, browserDir, pattern,
+	return s.nodeTests(ctx, browserDir, pattern, each,
 		"CHROMIUM="+browser,
 		"BELLWETHER="+filepath.Join(dir, exe("bellwether")),
 		"FAKERUNTIME="+filepath.Join(dir, exe("fakeruntime")))

@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // clientTests runs the vendors' client libraries against a real bellwether
@@ -28,19 +29,19 @@ func (s *suite) clientTests(ctx context.Context) error {
 	if err := goBuild(ctx, dir, "./cmd/bellwether", "./cmd/fakeruntime"); err != nil {
 		return err
 	}
-	return s.nodeTests(ctx, clientsDir, "*.test.js",
+	return s.nodeTests(ctx, clientsDir, "*.test.js", 2*time.Minute,
 		"BELLWETHER="+filepath.Join(dir, exe("bellwether")),
 		"FAKERUNTIME="+filepath.Join(dir, exe("fakeruntime")))
 }
 
-// nodeTests runs the files of a folder that match a pattern, and counts their
-// tests.
-func (s *suite) nodeTests(ctx context.Context, dir, pattern string, env ...string) error {
+// nodeTests runs the files of a folder that match a pattern, each for at most
+// a time, and counts their tests.
+func (s *suite) nodeTests(ctx context.Context, dir, pattern string, each time.Duration, env ...string) error {
 	files, err := filepath.Glob(filepath.Join(dir, pattern))
 	if err != nil {
 		return err
 	}
-	args := []string{"--test", "--test-concurrency=1", "--test-reporter=spec", "--test-timeout=120000"}
+	args := []string{"--test", "--test-concurrency=1", "--test-reporter=spec", fmt.Sprintf("--test-timeout=%d", each.Milliseconds())}
 	for _, f := range files {
 		args = append(args, filepath.Base(f))
 	}

@@ -73,7 +73,7 @@ func (s *suite) liveClients(ctx context.Context) error {
 		return nil
 	}
 	fmt.Println(base, env)
-	return s.nodeTests(ctx, clientsDir, "*.test.js", append(env, "CLIENTS_BASE="+address)...)
+	return s.nodeTests(ctx, clientsDir, "*.test.js", 2*time.Minute, append(env, "CLIENTS_BASE="+address)...)
 }
 
 // answers reports whether an HTTP server is there.
