@@ -11,7 +11,7 @@ import refusedFile from '../../../../engine/admin/testdata/wire/decision_refused
 import Decisions from './Decisions.svelte';
 import { filterOf, filtered, followed, noFilter, sameModel } from './filter';
 import { evidenceOf, extent, inOrder, ranked } from './signals';
-import { spans } from './timeline';
+import { spans, tokensPerSecond } from './timeline';
 import { bodyOf, offers, protocols, wrongWith } from './tryit';
 import { needs } from './words';
 
@@ -61,6 +61,13 @@ describe('a decision’s parts', () => {
   it('count a load once, though the time to the first token holds it', () => {
     const s = spans({ ...decision, timing: { queue_ms: 100, load_ms: 5000, ttft_ms: 5600, total_ms: 8000 } });
     expect(s.map((p) => [p.key, Math.round(p.ms)])).toEqual([['queue', 100], ['load', 5000], ['prefill', 600], ['decode', 2300]]);
+  });
+  it('have no first token in an answer that came whole, but what its runtime says', () => {
+    const whole = { ...decision, requirements: { ...decision.requirements, streaming: false }, timing: { queue_ms: 0, load_ms: 0, ttft_ms: 331, total_ms: 333 }, usage: { output: 14 } };
+    expect(spans({ ...whole, runtime_timings: { Total: 0, Load: 0, Prefill: 8e6, Decode: 325e6 } }).map((p) => [p.key, p.ms])).toEqual([['queue', 0], ['prefill', 8], ['decode', 325]]);
+    expect(spans({ ...whole, runtime_timings: undefined }).map((p) => p.label)).toEqual(['Queued', 'Working']);
+    expect(tokensPerSecond({ ...whole, runtime_timings: undefined })).toBeNull();
+    expect(tokensPerSecond(decision)).toBeCloseTo(388 / 5.44, 3);
   });
   it('have no answer where none came', () => {
     expect(spans(refused).map((p) => p.key)).toEqual(['queue', 'answer']);

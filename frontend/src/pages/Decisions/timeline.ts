@@ -13,7 +13,8 @@ export interface Span {
 /**
  * spans are a record's parts in order: queued, loading, waiting for the first
  * token, writing the answer. ttft_ms counts from when it was sent and holds the
- * load. Parts that did not happen are left out; what was never reached is not
+ * load. An answer that comes whole has no first token to see: then its runtime's
+ * own figure parts reading from writing, if it gives one. Parts that did not happen are left out; what was never reached is not
  * invented.
  */
 export function spans(r: DecisionRecord): Span[] {
@@ -23,8 +24,8 @@ export function spans(r: DecisionRecord): Span[] {
   const sent = Math.max(0, total_ms - queue_ms);
   const load = Math.min(load_ms, sent);
   if (load > 0) parts.push({ key: 'load', label: 'Loading', says: 'the model was loaded into memory', ms: load, color: 'var(--stage-load)' });
-  if (ttft_ms > 0) {
-    const prefill = Math.max(0, Math.min(ttft_ms, sent) - load);
+  const prefill = reading(r, sent - load);
+  if (prefill !== null) {
     parts.push({ key: 'prefill', label: 'Reading', says: 'until the first token: the prompt was read', ms: prefill, color: 'var(--stage-prefill)' });
     parts.push({ key: 'decode', label: 'Writing', says: 'the answer, token by token', ms: Math.max(0, sent - load - prefill), color: 'var(--stage-decode)' });
   } else if (sent - load > 0) {
@@ -36,4 +37,22 @@ export function spans(r: DecisionRecord): Span[] {
     at += p.ms;
     return span;
   });
+}
+
+/** reading is how long the prompt was read, in ms; null = nobody can tell. rest is the time after the load. */
+function reading(r: DecisionRecord, rest: number): number | null {
+  const { load_ms, ttft_ms } = r.timing;
+  if (r.requirements.streaming) return ttft_ms > 0 ? Math.min(Math.max(0, ttft_ms - load_ms), rest) : null;
+  const own = r.runtime_timings;
+  return own && own.Decode > 0 ? Math.min(own.Prefill / 1e6, rest) : null;
+}
+
+/** tokensPerSecond is how fast the answer was written; null = nobody can tell. */
+export function tokensPerSecond(r: DecisionRecord): number | null {
+  const out = r.usage?.output;
+  if (!out) return null;
+  const decode = r.runtime_timings?.Decode ?? 0;
+  if (decode > 0) return out / (decode / 1e9);
+  const writing = r.requirements.streaming ? (spans(r).find((s) => s.key === 'decode')?.ms ?? 0) : 0;
+  return writing >= 50 && out > 1 ? out / (writing / 1000) : null;
 }
