@@ -18,7 +18,7 @@ export interface Span {
  * invented.
  */
 export function spans(r: DecisionRecord): Span[] {
-  const { queue_ms, load_ms, ttft_ms, total_ms } = r.timing;
+  const { queue_ms, load_ms, total_ms } = r.timing;
   const parts: Omit<Span, 'fromMs'>[] = [];
   parts.push({ key: 'queue', label: 'Queued', says: 'waited for a free slot', ms: Math.min(queue_ms, total_ms || queue_ms), color: 'var(--stage-queue)' });
   const sent = Math.max(0, total_ms - queue_ms);
