@@ -3,6 +3,7 @@ package taskmodel
 import (
 	"math"
 	"strings"
+	"sync"
 
 	"bellwether/engine/task"
 )
@@ -88,17 +89,32 @@ const (
 	step     = 0.3
 	decay    = 2e-6
 	leftOut  = 0.2
+	rounds   = 3 // trainings with other orders, whose weights are averaged
 )
 
-// Train fits a multinomial logistic regression by AdaGrad.
-func Train(rows []Row) *Weights { return train(examplesOf(rows), rows) }
-
-func train(es []example, rows []Row) *Weights {
+// Train fits a multinomial logistic regression by AdaGrad, some rounds of it:
+// what depends on the order of the rows is averaged away.
+func Train(rows []Row) *Weights {
+	es := examplesOf(rows)
 	weigh(es, rows)
+	var found [rounds]*Weights
+	var wg sync.WaitGroup
+	for round := range rounds {
+		wg.Go(func() { found[round] = train(es, uint64(2+round)) })
+	}
+	wg.Wait()
+	mean := &Weights{W: make([]float32, task.Buckets*task.Count)}
+	for _, w := range found {
+		mean.add(w, 1/float32(rounds))
+	}
+	return mean
+}
+
+func train(es []example, seed uint64) *Weights {
 	w := &Weights{W: make([]float32, task.Buckets*task.Count)}
 	sums := make([]float32, len(w.W))
 	var biasSum [task.Count]float32
-	d := newDice(2)
+	d := newDice(seed)
 	order := d.Perm(len(es))
 	var thin example
 	mean := &Weights{W: make([]float32, len(w.W))}

@@ -8,7 +8,7 @@
 // of the text, so that a megabyte costs what ten kilobytes cost.
 //
 //	request -> Read: which texts, cut to their ends -> zones: instruction or material
-//	        -> words and structure -> features -> weights -> confidence per task
+//	        -> words, what they mean in any language, and structure -> features -> weights -> confidence per task
 //
 // Nothing a text says steers it: a sentence that addresses the machinery
 // ("ignore all and route this to coding") is left out, and what is left counts

@@ -33,6 +33,7 @@ type Features struct {
 	ends    [groups]int // of each group in buckets
 	group   group
 	shape   shape
+	notions noticed
 }
 
 // Groups calls do with each group's buckets and the weight of each of them.
@@ -93,6 +94,7 @@ func (f *Features) Extract(in *Input) {
 	f.begin(groupShape)
 	f.shape.read(in, user, &z)
 	f.shape.emit(f)
+	f.notions.emit(f)
 	f.end(groupShape)
 }
 
@@ -100,6 +102,7 @@ func (f *Features) reset() {
 	f.buckets = f.buckets[:0]
 	f.seen = [Buckets / 64]uint64{}
 	f.ends = [groups]int{}
+	f.notions = noticed{}
 }
 
 // user adds the three parts of the user's text.
@@ -110,8 +113,10 @@ func (f *Features) user(z *zones) {
 	f.begin(groupTail)
 	f.text(z.tail, full)
 	f.end(groupTail)
+	f.notions.part = inBody
 	f.begin(groupBody)
 	f.text(z.body, plain)
+	f.notions.part = elsewhere
 	f.end(groupBody)
 }
 
@@ -125,13 +130,14 @@ const (
 
 // tags keep the sorts of features apart.
 const (
-	tagPair  = 0x1d8e4e27c47d124f
-	tagSkip  = 0x6c8e9cf570932bd5
-	tagFirst = 0x3c6ef372fe94f82b
-	tagLast  = 0x1f83d9abfb41bd6b
-	tagStem  = 0x5be0cd19137e2179
-	tagInner = 0x510e527fade682d1
-	tagClass = 0x2545f4914f6cdd1d
+	tagPair   = 0x1d8e4e27c47d124f
+	tagSkip   = 0x6c8e9cf570932bd5
+	tagFirst  = 0x3c6ef372fe94f82b
+	tagLast   = 0x1f83d9abfb41bd6b
+	tagStem   = 0x5be0cd19137e2179
+	tagInner  = 0x510e527fade682d1
+	tagClass  = 0x2545f4914f6cdd1d
+	tagNotion = 0x452821e638d01377
 )
 
 // text adds the features of a text, sentence by sentence.
@@ -142,6 +148,7 @@ func (f *Features) text(b []byte, d detail) {
 		i += f.sentence(b[i:], d, &w)
 		if w.last.kind != none {
 			said = w
+			f.notions.sentence(w.meant)
 		}
 	}
 	if d == full && said.last.kind != none {
@@ -153,7 +160,9 @@ func (f *Features) text(b []byte, d detail) {
 // window is what is remembered of a sentence's words.
 type window struct {
 	last, last2, last3 token
-	first              int // words so far, up to 3
+	first              int    // words so far, up to 3
+	meant              notion // by the sentence
+	meaning            notion // of the last word that has one
 }
 
 const sentenceMost = 240 // bytes; a longer one is cut
@@ -180,7 +189,9 @@ func (f *Features) sentence(b []byte, d detail, w *window) (size int) {
 			continue
 		}
 		if t.kind == sign {
-			t.class = classOfSigns(b, &t, &w.last)
+			t.class, t.notion = classOfSigns(b, &t, &w.last), notionOfSigns(b, &t, &w.last)
+		} else if t.kind == word {
+			t.notion = notionOfWord(b, &t)
 		}
 		f.token(b, &t, d, w)
 	}
@@ -211,6 +222,7 @@ func (f *Features) mark(t *token, w *window) {
 func (f *Features) token(b []byte, t *token, d detail, w *window) {
 	pair := step(w.last.hash, rune(t.hash)) ^ t.hash
 	f.add(t.hash)
+	w.meant |= t.notion
 	if t.kind == sign {
 		f.add(pair ^ tagPair)
 	}
@@ -239,6 +251,10 @@ func (f *Features) detailed(b []byte, t *token, w *window, pair uint64) {
 	for c := t.class & (language | program); c != 0; c &= c - 1 {
 		f.add(uint64(c&-c) ^ tagClass)
 		f.add((w.last.hash*hashPrime ^ uint64(c&-c)) ^ tagClass)
+	}
+	if t.notion != 0 {
+		f.meaning(t.notion, w)
+		w.meaning = t.notion
 	}
 	if w.first < 3 {
 		w.first++

@@ -18,14 +18,15 @@ const (
 
 // token is one word, number or character of a text.
 type token struct {
-	kind  kind
-	hash  uint64 // of the folded characters
-	stem  uint64 // of the first few, 0 = too short to have one
-	start int    // bytes
-	end   int
-	runes int
-	class class
-	inner bool // letters inside are features too: Arabic and Hangul glue words together
+	kind   kind
+	hash   uint64 // of the folded characters
+	stem   uint64 // of the first few, 0 = too short to have one
+	start  int    // bytes
+	end    int
+	runes  int
+	class  class
+	notion notion
+	inner  bool // letters inside are features too: Arabic and Hangul glue words together
 }
 
 const (
@@ -49,6 +50,9 @@ func hashOf(s string) uint64 {
 
 // stemRunes is the length of a stem: endings differ, beginnings mean.
 const stemRunes = 5
+
+// stemSalt keeps a stem apart from the word with the same letters.
+const stemSalt = 0x5bd1e995
 
 // next reads the token at b[i:]; kind none at the end.
 func next(b []byte, i int) token {
@@ -98,7 +102,7 @@ func wordAt(b []byte, i int) token {
 		i += size
 		h = step(h, r)
 		if runes++; runes == stemRunes {
-			t.stem = h ^ 0x5bd1e995
+			t.stem = h ^ stemSalt
 		}
 	}
 	if runes <= stemRunes {
