@@ -61,7 +61,7 @@ export class Fleet {
         this.state.deployments[key] = { ...deployment, id: key, node_id: id, runtime: 'ollama', model, pinned: false, residency: loaded ? 'loaded' : 'on_disk', loaded_context_tokens: loaded ? 32768 : null,
           weights_bytes: Math.round(1e9 * (1 + m * 1.7)), resident_bytes: loaded ? Math.round(1.2e9 * (1 + m * 1.7)) : null, expires_at: loaded ? this.at(240_000) : null };
         if (loaded) {
-          this.state.pools[`${id}/${pool.name}`].holders.push({ deployment: key, kind: 'resident', bytes: Math.round(1.2e9 * (1 + m * 1.7)), label: 'measured', counted: true, ends_at: null });
+          this.state.pools[`${id}/${pool.name}`].holders.push({ deployment: key, kind: 'resident', bytes: Math.round(1.2e9 * (1 + m * 1.7)), label: 'measured', counted_bytes: Math.round(1.2e9 * (1 + m * 1.7)), ends_at: null });
         }
       }
     }

@@ -36,8 +36,9 @@ try {
     await v.page.getByRole('complementary', { name: 'Decision' }).getByText(d.request_id).first().waitFor();
   });
   await shoot('memory', 'dark', async (v) => {
+    await sleep(25_000); // for some of its last hour
     await v.go('Memory');
-    await sleep(1000);
+    await sleep(1500);
   });
   await shoot('models', 'light', async (v) => {
     await v.go('Models');

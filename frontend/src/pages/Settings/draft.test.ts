@@ -1,0 +1,83 @@
+import { beforeEach, describe, expect, it, vi } from 'vitest';
+import preview from '../../../../engine/admin/testdata/wire/settings_preview.json';
+import refused from '../../../../engine/admin/testdata/wire/error_settings.json';
+import golden from '../../../../engine/admin/testdata/wire/settings.json';
+import type { SettingsAnswer } from '../../lib/wire';
+import { drafting } from './draft.svelte';
+
+const settings = golden as unknown as SettingsAnswer;
+let answers: [status: number, body: unknown][] = [];
+let sent: { revision: string; changes: Record<string, string | null>; dry_run: boolean }[] = [];
+
+beforeEach(async () => {
+  answers = [[200, settings]];
+  sent = [];
+  vi.stubGlobal('fetch', (_: string, init: RequestInit) => {
+    if (init.method === 'POST') sent.push(JSON.parse(String(init.body)));
+    const [status, body] = answers.shift() ?? [500, {}];
+    return Promise.resolve(new Response(JSON.stringify(body), { status }));
+  });
+  drafting.discard();
+  await drafting.load();
+});
+const setting = (key: string) => drafting.byKey.get(key)!;
+
+describe('a draft of settings', () => {
+  it('is looked at, saved with the revision it is based on, and empty then', async () => {
+    drafting.edit(setting('routing.hold.max'), '60');
+    drafting.edit(setting('pools'), '[\n  {"name": "unified"}\n]');
+    answers = [[200, preview], [200, { ...preview, saved: true }], [200, settings]];
+    expect(await drafting.look()).toBe(true);
+    expect(drafting.preview?.restart).toEqual(['listen']);
+    expect(await drafting.save()).toBe(true);
+    expect(sent.map((s) => s.dry_run)).toEqual([true, false]);
+    expect(sent[1]).toMatchObject({ revision: settings.revision, changes: { 'routing.hold.max': '60', pools: '[{"name":"unified"}]' } });
+    expect(drafting.count).toBe(0);
+    expect(drafting.preview).toBeNull();
+  });
+
+  it('that is refused says why at each setting, until that is typed anew', async () => {
+    drafting.edit(setting('listen'), 'localhost');
+    answers = [[422, refused]];
+    expect(await drafting.look()).toBe(false);
+    expect(drafting.wrong.listen).toContain('not allowed');
+    drafting.edit(setting('listen'), 'localhost:11500');
+    expect(drafting.wrong.listen).toBeUndefined();
+  });
+
+  it('outlives a file that moved, and goes by its new revision after loading', async () => {
+    drafting.edit(setting('routing.hold.max'), '60');
+    answers = [[409, { error: { code: 'revision_moved', message: 'The file was changed.' } }]];
+    expect(await drafting.look()).toBe(false);
+    expect(drafting.moved).toBe(true);
+    answers = [[200, { ...settings, revision: 'next' }], [200, preview]];
+    await drafting.load();
+    expect(drafting.moved).toBe(false);
+    expect(drafting.draft).toEqual({ 'routing.hold.max': '60' });
+    await drafting.look();
+    expect(sent.at(-1)!.revision).toBe('next');
+  });
+
+  it('loses what is in force already when the settings are loaded', async () => {
+    drafting.edit(setting('routing.hold.max'), '60');
+    answers = [[200, { ...settings, settings: settings.settings.map((s) => (s.key === 'routing.hold.max' ? { ...s, value: '60' } : s)) }]];
+    await drafting.load();
+    expect(drafting.count).toBe(0);
+  });
+
+  it('is told of another revision: with changes it warns, without it loads', async () => {
+    drafting.edit(setting('routing.hold.max'), '60');
+    drafting.heard('other');
+    expect(drafting.moved).toBe(true);
+    answers = [[200, { ...settings, revision: 'other' }]];
+    drafting.discard();
+    await vi.waitFor(() => expect(drafting.answer?.revision).toBe('other'));
+  });
+
+  it('passes on what is neither of values nor of the revision', async () => {
+    drafting.edit(setting('routing.hold.max'), '60');
+    answers = [[403, { error: { code: 'admin_token_needed', message: 'This needs its owner.' } }]];
+    await expect(drafting.look()).rejects.toThrow('This needs its owner.');
+    expect(drafting.count).toBe(1);
+  });
+});
