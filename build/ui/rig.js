@@ -42,11 +42,11 @@ async function freePort() {
 /** fakes are three machines one could own, at a tenth of real sizes. */
 const fakes = {
   desk: ['--memory', '6.4GB', '--load-rate', '600MB', '--pull-rate', '1.5MB', '--prefill', '3000', '--decode', '220', '--parallel', '4',
-    '-m', 'qwen3:8b=520MB,ctx=32768,caps=completion+tools', '-m', 'gpt-oss:20b=1.3GB,ctx=32768,caps=completion+tools+thinking',
+    '-m', 'qwen3:8b=520MB,ctx=32768,caps=completion+tools,family=qwen3,params=8.19B', '-m', 'gpt-oss:20b=1.3GB,ctx=32768,caps=completion+tools+thinking,family=gptoss,params=20.9B',
     '-m', 'nomic-embed-text=30MB,caps=embedding,width=768'],
   laptop: ['--memory', '1.6GB', '--load-rate', '400MB', '--prefill', '900', '--decode', '90', '--parallel', '1',
-    '-m', 'qwen3:8b=520MB,ctx=32768,caps=completion+tools', '-m', 'llava:7b=470MB,caps=completion+vision'],
-  cupboard: ['--kind', 'llama-server', '--prefill', '400', '--decode', '60', '--parallel', '2', '-m', 'llama3.2:3b=200MB,ctx=8192'],
+    '-m', 'qwen3:8b=520MB,ctx=32768,caps=completion+tools,family=qwen3,params=8.19B', '-m', 'llava:7b=470MB,caps=completion+vision,params=7.24B'],
+  cupboard: ['--kind', 'llama-server', '--prefill', '400', '--decode', '60', '--parallel', '2', '-m', 'llama3.2:3b=200MB,ctx=8192,params=3.21B'],
 };
 
 const settings = (urls) => `# Settings of the rig. This line has to outlive every change.
