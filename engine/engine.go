@@ -469,17 +469,21 @@ func (e *Engine) tick(ctx context.Context) error {
 	defer second.Stop()
 	changed := e.registry.Changed()
 	e.binder.Saved()
-	for n := 1; ; n++ {
+	var seconds int        // ticks, which alone tell time: changes come as they like
+	sampled := time.Time{} // the step of the history that has its sample
+	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case now := <-second.C:
+			seconds++
 			e.registry.Tick(now)
 			e.clock.see(now, now.Round(0))
-			if n%int(admin.HistoryStep/time.Second) == 0 {
+			if step := now.Truncate(admin.HistoryStep); !step.Equal(sampled) { // not every tenth tick: a late one would leave a gap
+				sampled = step
 				e.sample(now)
 			}
-			if n%60 == 5 { // soon after the start for the first time
+			if seconds%60 == 5 { // soon after the start for the first time
 				e.keepSnapshot()
 				e.keepEvidence()
 			}

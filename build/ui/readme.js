@@ -36,7 +36,7 @@ try {
     await v.page.getByRole('complementary', { name: 'Decision' }).getByText(d.request_id).first().waitFor();
   });
   await shoot('memory', 'dark', async (v) => {
-    await sleep(25_000); // for some of its last hour
+    await sleep(Number(process.env.MEMORY_SECONDS ?? 240) * 1000); // for some of its last hour
     await v.go('Memory');
     await sleep(1500);
   });
