@@ -125,53 +125,40 @@ func (q *query) matches(r *route.Record) bool {
 
 // where returns the filter as SQL and its arguments.
 func (q *query) where() (string, []any) {
-	var of, all terms
-	if q.App != "" {
-		of.add(`app = ?`, q.App)
-	}
-	if q.Outcome != "" {
-		of.add(`outcome = ?`, q.Outcome)
-	}
-	if q.Node != "" {
-		of.add(`(node = ? OR node_id = ?)`, q.Node, q.Node)
-	}
-	if q.Model != "" {
-		of.add(`(model = ? OR served = ?)`, q.model, q.model)
-	}
-	if len(of.texts) > 0 {
-		all.add(`kind IN (SELECT seq FROM kinds WHERE `+of.text()+`)`, of.args...)
+	var terms []string
+	var args []any
+	add := func(term string, values ...any) {
+		terms = append(terms, term)
+		args = append(args, values...)
 	}
 	if q.id != "" {
-		all.add(`id = ?`, q.id)
+		add(`id = ?`, q.id)
+	}
+	if q.App != "" {
+		add(`app = ?`, q.App)
+	}
+	if q.Outcome != "" {
+		add(`outcome = ?`, q.Outcome)
+	}
+	if q.Node != "" {
+		add(`(node = ? OR node_id = ?)`, q.Node, q.Node)
+	}
+	if q.Model != "" {
+		add(`(model = ? OR served = ?)`, q.model, q.model)
 	}
 	if !q.Since.IsZero() {
-		all.add(`at >= ?`, q.Since.UnixNano())
+		add(`at >= ?`, q.Since.UnixNano())
 	}
 	if !q.Before.IsZero() {
-		all.add(`at < ?`, q.Before.UnixNano())
+		add(`at < ?`, q.Before.UnixNano())
 	}
 	if q.from != nil {
-		all.add(`(at, id) < (?, ?)`, q.from.At.UnixNano(), q.from.RequestID)
+		add(`(at, id) < (?, ?)`, q.from.At.UnixNano(), q.from.RequestID)
 	}
-	return all.text(), all.args
-}
-
-// terms are conditions that must all hold, and their arguments.
-type terms struct {
-	texts []string
-	args  []any
-}
-
-func (t *terms) add(text string, args ...any) {
-	t.texts = append(t.texts, text)
-	t.args = append(t.args, args...)
-}
-
-func (t *terms) text() string {
-	if len(t.texts) == 0 {
-		return "1"
+	if len(terms) == 0 {
+		return "1", nil
 	}
-	return strings.Join(t.texts, " AND ")
+	return strings.Join(terms, " AND "), args
 }
 
 // stored returns one page from the file; nil stands for a record that cannot
