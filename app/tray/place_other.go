@@ -1,0 +1,17 @@
+//go:build darwin || windows
+
+package tray
+
+import "context"
+
+// Place is where an icon may stand. On macOS and Windows there always is one,
+// in the session of a person; in others the library does nothing.
+type Place struct{}
+
+// Find finds the place for the icon.
+func Find(context.Context) (Place, error) { return Place{}, nil }
+
+// Host reports whether something shows icons there.
+func (Place) Host(context.Context) bool { return true }
+
+func (Place) watch() (lost <-chan struct{}, stop func(), err error) { return nil, func() {}, nil }

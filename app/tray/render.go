@@ -1,0 +1,200 @@
+//go:build !darwin || cgo
+
+package tray
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"sync"
+
+	"fyne.io/systray"
+)
+
+// Run shows the tray until ctx ends, States is closed or the desktop's bus goes
+// away (ErrNoTray). It must be called on the main goroutine, which the library
+// has locked to the main thread, and once in a process. Find a place first (see
+// Find): without one it would wait for ever.
+func Run(ctx context.Context, place Place, o Options) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	lost, unwatch, err := place.watch()
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrNoTray, err)
+	}
+	defer unwatch()
+	s := &bar{do: o.Do, items: map[string]*line{}}
+	var drawing sync.WaitGroup
+	drawing.Add(1)
+	ready := func() {
+		// It must return, for the library answers nothing before; but the menu has
+		// to be there when it does.
+		built := &built{screen: s, done: make(chan struct{})}
+		go func() {
+			defer drawing.Done()
+			draw(ctx, built, o.States)
+			stop()
+		}()
+		<-built.done
+	}
+	gone := false
+	var ending sync.WaitGroup
+	ending.Go(func() {
+		select {
+		case <-ctx.Done():
+		case <-lost:
+			gone = true
+		}
+		stop()
+		drawing.Wait() // nothing is changed in a tray that ends
+		systray.Quit()
+	})
+	systray.SetTitle("bellwether") // before Run: it becomes the icon's name on the bus
+	err = loop(ready)
+	stop() // also where the system ended it
+	ending.Wait()
+	if err != nil && !gone {
+		o.Log.Debug("the tray did not end cleanly", "err", err)
+	}
+	if gone {
+		return fmt.Errorf("%w: the desktop's bus is gone", ErrNoTray)
+	}
+	return nil
+}
+
+// loop is the library's loop. On a bus that died it panics as it ends, when
+// all is done.
+func loop(ready func()) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("%v", r)
+		}
+	}()
+	systray.Run(ready, func() {})
+	return nil
+}
+
+// built is a screen that tells when its menu is there.
+type built struct {
+	screen
+	done chan struct{}
+}
+
+func (b *built) tooltip(text string) {
+	b.screen.tooltip(text) // the last thing that draw does before it waits
+	select {
+	case <-b.done:
+	default:
+		close(b.done)
+	}
+}
+
+// bar is the desktop's bar, by the library. Its maps and items are of draw's
+// goroutine; do alone is called by others.
+type bar struct {
+	do    func(Action)
+	items map[string]*line
+}
+
+// line is an item that was made. Its mutex guards what a click on it means.
+type line struct {
+	item *systray.MenuItem
+	mu   sync.Mutex
+	does Action
+}
+
+func (b *bar) build(menu []Item) { b.add(nil, menu) }
+
+func (b *bar) add(parent *systray.MenuItem, menu []Item) {
+	for _, it := range menu {
+		if it.Separator {
+			systray.AddSeparator()
+			continue
+		}
+		l := &line{item: newItem(parent, &it), does: it.Do}
+		b.items[it.Key] = l
+		b.add(l.item, it.Items)
+		if it.Hidden {
+			l.item.Hide()
+		}
+		if it.Off {
+			l.item.Disable()
+		}
+		if len(it.Items) == 0 {
+			b.listen(l)
+		}
+	}
+}
+
+func newItem(parent *systray.MenuItem, it *Item) *systray.MenuItem {
+	switch {
+	case parent == nil && it.Tick != NoTick:
+		return systray.AddMenuItemCheckbox(it.Label, "", it.Tick == Ticked)
+	case parent == nil:
+		return systray.AddMenuItem(it.Label, "")
+	case it.Tick != NoTick:
+		return parent.AddSubMenuItemCheckbox(it.Label, "", it.Tick == Ticked)
+	}
+	return parent.AddSubMenuItem(it.Label, "")
+}
+
+// listen hands clicks on: the library drops what nobody waits for, so nothing
+// is done between one and the next. It ends with the process, as the items do.
+func (b *bar) listen(l *line) {
+	go func() {
+		for range l.item.ClickedCh {
+			l.mu.Lock()
+			does := l.does
+			l.mu.Unlock()
+			if does.Name != "" {
+				go b.do(does)
+			}
+		}
+	}()
+}
+
+func (b *bar) change(was, is Item) {
+	l := b.items[is.Key]
+	l.mu.Lock()
+	l.does = is.Do
+	l.mu.Unlock()
+	if was.Label != is.Label {
+		l.item.SetTitle(is.Label)
+	}
+	if was.Off != is.Off {
+		if is.Off {
+			l.item.Disable()
+		} else {
+			l.item.Enable()
+		}
+	}
+	if was.Tick != is.Tick {
+		if is.Tick == Ticked {
+			l.item.Check()
+		} else {
+			l.item.Uncheck()
+		}
+	}
+	if was.Hidden != is.Hidden {
+		if is.Hidden {
+			l.item.Hide()
+		} else {
+			l.item.Show()
+		}
+	}
+}
+
+func (b *bar) tooltip(text string) { systray.SetTooltip(text) }
+
+// icon shows an icon in the form that the system takes.
+func (b *bar) icon(i Icon) {
+	switch runtime.GOOS {
+	case "darwin":
+		systray.SetTemplateIcon(i.Template(), i.PNG())
+		systray.SetTitle(i.badge()) // text beside the icon there, and only there
+	case "windows":
+		systray.SetIcon(i.ICO(lightBar()))
+	default:
+		systray.SetIcon(i.PNG())
+	}
+}
