@@ -76,14 +76,8 @@ func prepareBrowser(ctx context.Context) (string, error) {
 	if path, ok := find(); ok {
 		return path, nil
 	}
-	if os.Geteuid() != 0 || !has("apt-get") {
-		return "", errors.New("there is no Chromium, and no right to install one; install it, or name it in CHROMIUM")
-	}
-	if err := sh(ctx, nil, "apt-get", "update", "-q"); err != nil {
-		return "", err
-	}
-	if err := sh(ctx, []string{"DEBIAN_FRONTEND=noninteractive"}, "apt-get", "install", "-y", "-q", "--no-install-recommends", "chromium"); err != nil {
-		return "", err
+	if err := install(ctx, []string{"chromium"}); err != nil {
+		return "", fmt.Errorf("there is no Chromium, which CHROMIUM may name: %w", err)
 	}
 	if path, ok := find(); ok {
 		return path, nil

@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
+	"strings"
 )
 
 // clientsDir holds the tests with the vendors' own client libraries.
@@ -36,13 +38,27 @@ func prepareCompiler(ctx context.Context) error {
 	if runtime.GOOS == "darwin" {
 		return nil // the detector brings its own there
 	}
+	if err := install(ctx, []string{"gcc", "libc6-dev"}); err != nil {
+		return fmt.Errorf("there is no C compiler: %w", err)
+	}
+	return nil
+}
+
+// install brings packages in where this is a Debian whose root we are; the
+// error says what to install by hand. An empty list is done.
+func install(ctx context.Context, packages []string) error {
+	if len(packages) == 0 {
+		return nil
+	}
+	slices.Sort(packages)
+	packages = slices.Compact(packages)
 	if os.Geteuid() != 0 || !has("apt-get") {
-		return errors.New("there is no C compiler, and no right to install one")
+		return fmt.Errorf("there is no right to install packages; on Debian and Ubuntu: sudo apt-get install %s", strings.Join(packages, " "))
 	}
 	if err := sh(ctx, nil, "apt-get", "update", "-q"); err != nil {
 		return err
 	}
-	return sh(ctx, []string{"DEBIAN_FRONTEND=noninteractive"}, "apt-get", "install", "-y", "-q", "--no-install-recommends", "gcc", "libc6-dev")
+	return sh(ctx, []string{"DEBIAN_FRONTEND=noninteractive"}, "apt-get", append([]string{"install", "-y", "-q", "--no-install-recommends"}, packages...)...)
 }
 
 // prepareClients installs the client libraries of the lock file, unless they
