@@ -1,29 +1,41 @@
 // Package child is what the window program and the program that starts it
 // agree on: how it is told its address, what is said over its pipes, and what
-// its exit codes mean. It is shared so that the two cannot drift apart, and
-// imports nothing, for the window is to stay thin.
+// its exit codes mean. It stands by itself so that the two cannot drift apart
+// and the window stays thin: it imports nothing.
 package child
 
 // Program is the window's executable, without ".exe".
 const Program = "bellwether-window"
 
-// EnvURL is the environment variable with the address to show. Command lines
-// can be read by every user of a machine; the address unlocks the admin UI once.
+// EnvURL is the environment variable with the address to show. It unlocks the
+// admin UI once, and every user of a machine can read command lines.
 const EnvURL = "BELLWETHER_URL"
 
-// Lines that the parent writes to the window's standard input. Its end means
-// that the window is to quit: so it dies with its parent, however that dies.
-const Show = "show" // raise the window
+// Show is the line on the window's standard input that raises it. The end of
+// that input means that the window is to quit: so it dies with its parent,
+// however that dies.
+const Show = "show"
 
-// Lines that the window writes to its standard output.
-const Ready = "ready" // there is a window, and its page stands
+// Ready is the line that the window writes to its standard output once it
+// stands on the screen with a page in it. It comes again with every page.
+const Ready = "ready"
 
-// Exit codes. Every other one is a crash, or the loader's.
+// Exit codes. Any other is a crash, or the system's own: 127 of a loader that
+// misses a library.
 const (
 	Closed     = 0
-	WrongUse   = 10 // no address, or not one of this machine
+	WrongUse   = 10 // no address was given, or it is none
 	NoDisplay  = 11 // neither X nor Wayland answers
 	NoWebView  = 12 // Windows without the WebView2 runtime
 	NoWindow   = 13 // built without its tags: it can show nothing
 	WindowLost = 14 // the toolkit gave up
+	Stuck      = 15 // told to quit, it did not in time and cut itself off
+	NoLibrary  = 127
 )
+
+// DisplayMissing reports that no window can be, on systems that may lack a
+// screen: GTK would only panic. goos is runtime.GOOS, env looks a variable up.
+// Both sides ask, so that a server starts no process for it.
+func DisplayMissing(goos string, env func(string) string) bool {
+	return goos != "windows" && goos != "darwin" && env("DISPLAY") == "" && env("WAYLAND_DISPLAY") == ""
+}
