@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"bellwether/engine/document"
 )
 
 // edit returns the text of a settings file with changes made: key -> the new
@@ -25,7 +27,7 @@ func editSettings(name string, text []byte, changes map[string]*string) ([]byte,
 	if err != nil {
 		return nil, err
 	}
-	doc, err := documentOf(text)
+	doc, err := document.Read(text)
 	if err != nil {
 		return nil, err
 	}
@@ -73,18 +75,6 @@ func holds(name string, text []byte, want map[string]any) bool {
 	return err == nil && reflect.DeepEqual(have, want)
 }
 
-// documentOf returns the mapping at the root, nil of an empty file.
-func documentOf(text []byte) (*yaml.Node, error) {
-	var doc yaml.Node
-	if err := yaml.Unmarshal(text, &doc); err != nil {
-		return nil, err
-	}
-	if len(doc.Content) == 0 {
-		return nil, nil
-	}
-	return follow(doc.Content[0]), nil
-}
-
 // newValue reads a change as the file would be: its node, and the setting's
 // value. Secrets that the text hides are those that stand in the file.
 func newValue(doc *yaml.Node, key string, text *string) (*yaml.Node, any, error) {
@@ -97,9 +87,9 @@ func newValue(doc *yaml.Node, key string, text *string) (*yaml.Node, any, error)
 	}
 	n := &yaml.Node{Kind: yaml.ScalarNode, Value: strings.TrimSpace(*text)}
 	if t := n.Value; t != "" && (t[0] == '[' || t[0] == '{' || strings.Contains(t, "\n")) && isNested(s.kind) {
-		parsed, err := documentOf([]byte(t))
+		parsed, err := document.Read([]byte(t))
 		if err != nil {
-			return nil, nil, &SettingError{Key: key, Problem: "cannot be read: " + strings.TrimPrefix(err.Error(), "yaml: ")}
+			return nil, nil, &SettingError{Key: key, Problem: "cannot be read: " + err.Error()}
 		}
 		n = parsed
 		var old *yaml.Node
@@ -261,7 +251,7 @@ func editLines(text []byte, values map[string]*yaml.Node) (out []byte, ok bool) 
 }
 
 func editLine(text []byte, key string, value *yaml.Node) (out []byte, ok bool) {
-	doc, err := documentOf(text)
+	doc, err := document.Read(text)
 	if err != nil {
 		return nil, false
 	}

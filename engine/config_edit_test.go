@@ -115,6 +115,7 @@ func TestWrongChangesNameTheirSetting(t *testing.T) {
 		"a key nobody knows":   {"security.api_keys", `[{"name":"new","key":"(hidden)"}]`, "write the key itself"},
 		"a key with a wrong":   {"security.api_keys", `[{"name":"new","key":"short"}]`, "8 characters"},
 		"a field there is not": {"runtimes", `[{"nmae":"x"}]`, "nmae"},
+		"two documents":        {"pools", "[{memory_gb: 8}]\n---\n[{memory_gb: 9}]", "a second document"},
 	} {
 		_, err := editSettings("config.yaml", []byte("log_level: info\n"), changing(c.key, c.value))
 		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "short") {
@@ -123,6 +124,16 @@ func TestWrongChangesNameTheirSetting(t *testing.T) {
 		}
 		if keys := byKey(err); keys[settingKeyOf(c.key)] == "" {
 			t.Errorf("%s: by key %v", name, keys)
+		}
+	}
+}
+
+// A file of two documents would lose one of them when it is written anew.
+func TestAFileOfTwoDocumentsIsNotChanged(t *testing.T) {
+	for _, key := range []string{"log_level", "battery"} {
+		got, err := editSettings("config.yaml", []byte("log_level: info\n---\nbattery: none\n"), changing(key, "none"))
+		if err == nil || !strings.Contains(err.Error(), "config.yaml:3: a second document") {
+			t.Errorf("%s: %v\n%s", key, err, got)
 		}
 	}
 }

@@ -7,6 +7,8 @@ import (
 
 	"github.com/knadh/koanf/maps"
 	"go.yaml.in/yaml/v3"
+
+	"bellwether/engine/document"
 )
 
 // fileParser reads the settings file for koanf. It works on YAML's nodes, not
@@ -23,13 +25,14 @@ type fileParser struct {
 // Unmarshal returns the file's values, typed as the Config fields are, or all
 // that is wrong with it.
 func (p *fileParser) Unmarshal(text []byte) (map[string]any, error) {
-	var doc yaml.Node
-	if err := yaml.Unmarshal(text, &doc); err != nil {
-		return nil, fmt.Errorf("%s: %s", p.name, strings.TrimPrefix(err.Error(), "yaml: "))
+	root, err := document.Read(text)
+	var unread *document.Error
+	if errors.As(err, &unread) {
+		return nil, errors.New(unread.In(p.name))
 	}
 	p.values = map[string]any{}
-	if len(doc.Content) > 0 {
-		p.section("", follow(doc.Content[0]))
+	if root != nil {
+		p.section("", root)
 	}
 	if len(p.wrong) > 0 {
 		return nil, errors.Join(p.wrong...)

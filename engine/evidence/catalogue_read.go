@@ -1,10 +1,8 @@
 package evidence
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"math"
 	"path"
@@ -14,6 +12,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"bellwether/engine/document"
 	"bellwether/engine/fleet"
 )
 
@@ -36,14 +35,15 @@ func (e *CatalogueError) Error() string {
 // with errors is none. An empty text is an empty catalogue.
 func ParseCatalogue(name string, text []byte) (*Catalogue, error) {
 	p := &catalogueParser{file: name, places: map[string]*Entry{}}
-	var doc yaml.Node
-	switch err := yaml.NewDecoder(bytes.NewReader(text)).Decode(&doc); {
-	case errors.Is(err, io.EOF):
+	root, err := document.Read(text)
+	var unread *document.Error
+	switch {
+	case errors.As(err, &unread):
+		return nil, p.unreadable(unread)
+	case root == nil:
 		return newCatalogue(nil), nil
-	case err != nil:
-		return nil, p.unreadable(err)
 	}
-	p.document(doc.Content[0])
+	p.document(root)
 	if len(p.wrong) > 0 {
 		return nil, errors.Join(p.wrong...)
 	}
@@ -58,17 +58,12 @@ type catalogueParser struct {
 	wrong   []error
 }
 
-// unreadable turns the YAML library's message, which begins "yaml: line 3:",
-// into ours.
-func (p *catalogueParser) unreadable(err error) error {
-	text := strings.TrimPrefix(err.Error(), "yaml: ")
+func (p *catalogueParser) unreadable(err *document.Error) error {
 	where := p.file
-	if line, rest, ok := strings.Cut(strings.TrimPrefix(text, "line "), ": "); ok {
-		if n, err := strconv.Atoi(line); err == nil {
-			where, text = fmt.Sprintf("%s:%d", p.file, n), rest
-		}
+	if err.Line > 0 {
+		where = fmt.Sprintf("%s:%d", p.file, err.Line)
 	}
-	return &CatalogueError{Where: where, Problem: text}
+	return &CatalogueError{Where: where, Problem: err.Problem}
 }
 
 func (p *catalogueParser) fail(n *yaml.Node, format string, args ...any) {

@@ -294,6 +294,7 @@ func TestWhatIsNoYAMLNamesItsLine(t *testing.T) {
 		"models:\n  - name: q4_k_m":     `catalogue.yaml:2: q4_k_m: "q4_k_m" is no model's name`,
 		"models:\n  - name: a\n  name:": "catalogue.yaml:",
 
+		"models:\n  - name: abc\n---\nmodels:\n  - name: abd":           "catalogue.yaml:4: a second document begins here",
 		"models:\n  - name: abc\n    priors: {math: 0.5 me; 2026}":      "catalogue.yaml:3: abc: priors: math: a source is one line",
 		"models:\n  - name: abc\n    priors: {math: \"0.5 me\\n2026\"}": "catalogue.yaml:3: abc: priors: math: a source is one line",
 		"models:\n  - name: abc\n    priors: {math: .nan me}":           `catalogue.yaml:3: abc: priors: math: ".nan me" does not begin`,

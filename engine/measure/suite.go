@@ -10,6 +10,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"bellwether/engine/document"
 	"bellwether/engine/fleet"
 )
 
@@ -101,6 +102,9 @@ type itemText struct {
 
 // ParseSuite reads a suite's text.
 func ParseSuite(task string, text []byte) ([]Item, error) {
+	if _, err := document.Read(text); err != nil {
+		return nil, err
+	}
 	var f suiteFile
 	d := yaml.NewDecoder(strings.NewReader(string(text)))
 	d.KnownFields(true)

@@ -1,0 +1,79 @@
+// Package document reads the YAML that people write for this program: settings,
+// catalogues, suites. YAML allows several documents in one text, separated by
+// lines of three dashes, of which a reader that wants one silently takes the
+// first. Here a text is one document, or it is an error with its line.
+//
+// It knows nothing of what a document means.
+package document
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Error is what makes a text no document.
+type Error struct {
+	Line    int // from 1; 0 = not known
+	Problem string
+}
+
+func (e *Error) Error() string {
+	if e.Line == 0 {
+		return e.Problem
+	}
+	return fmt.Sprintf("line %d: %s", e.Line, e.Problem)
+}
+
+// In names the file that the error is in, as file:line: problem.
+func (e *Error) In(file string) string {
+	if e.Line == 0 {
+		return file + ": " + e.Problem
+	}
+	return fmt.Sprintf("%s:%d: %s", file, e.Line, e.Problem)
+}
+
+// Read returns the root of the one document in a text, nil when nothing but
+// comments is there. Documents that hold nothing do not count, wherever they
+// stand, so that a line of dashes at the begin or the end does no harm. Its
+// error is always an *Error.
+func Read(text []byte) (*yaml.Node, error) {
+	in := yaml.NewDecoder(bytes.NewReader(text))
+	var root *yaml.Node
+	for {
+		var doc yaml.Node
+		switch err := in.Decode(&doc); {
+		case errors.Is(err, io.EOF):
+			return root, nil
+		case err != nil:
+			return nil, unreadable(err)
+		}
+		found := doc.Content[0]
+		switch {
+		case root == nil || empty(root):
+			root = found
+		case !empty(found):
+			return nil, &Error{found.Line, fmt.Sprintf("a second document begins here, after a line ---, and only one is read: "+
+				"put what it says into the first (which begins in line %d), or delete it", root.Line)}
+		}
+	}
+}
+
+func empty(root *yaml.Node) bool { return root.Tag == "!!null" }
+
+// unreadable takes the line out of the YAML library's message, which begins
+// "yaml: line 3: ".
+func unreadable(err error) *Error {
+	text := strings.TrimPrefix(err.Error(), "yaml: ")
+	if line, rest, ok := strings.Cut(strings.TrimPrefix(text, "line "), ": "); ok {
+		if n, err := strconv.Atoi(line); err == nil {
+			return &Error{n, rest}
+		}
+	}
+	return &Error{0, text}
+}
