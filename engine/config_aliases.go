@@ -32,6 +32,18 @@ func (c *Config) profiles() map[string]route.Weights {
 	return profiles
 }
 
+// usualProfile is what an entry of routing.profiles starts as: the profile of its
+// name that comes with the engine, else the one that is used where none is named.
+// A weight that is to count nothing is said, as 0.
+func usualProfile(name string) any {
+	usual := route.DefaultPolicy().Profiles
+	w, known := usual[name]
+	if !known {
+		w = usual[route.ProfileBalanced]
+	}
+	return ProfileConfig(w)
+}
+
 // membersOf lists the models an alias comes down to, each once, in order. above
 // are the aliases it is a member of; Validate has refused loops.
 func (c *Config) membersOf(name string, above []string) []string {

@@ -1,10 +1,14 @@
 package engine
 
 import (
+	"encoding/json"
 	"errors"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
+
+	"bellwether/engine/route"
 )
 
 func TestWrongAliasIsToldWithItsLine(t *testing.T) {
@@ -69,5 +73,34 @@ aliases:
 		if a == nil || !slices.Equal(a.Models, want) {
 			t.Errorf("%s stands for %+v, want %v", name, a, want)
 		}
+	}
+}
+
+// A weight left out would be 0, and a profile "cheap: {overhead: 1}" would not
+// look at quality at all.
+func TestWeightsLeftOutOfAProfileAreTheUsualOnes(t *testing.T) {
+	c := mustLoad(t, "routing:\n  profiles:\n    cheap: {overhead: 1}\n    fast: {residency: 2}\n    blind: {quality: 0}\n    same: {}\n")
+	usual := route.DefaultPolicy().Profiles
+	balanced, fast := usual["balanced"], usual["fast"]
+	for name, want := range map[string]route.Weights{
+		"cheap":    {Quality: balanced.Quality, Latency: balanced.Latency, Residency: balanced.Residency, Overhead: 1},
+		"fast":     {Quality: fast.Quality, Latency: fast.Latency, Residency: 2, Overhead: fast.Overhead},
+		"blind":    {Quality: 0, Latency: balanced.Latency, Residency: balanced.Residency, Overhead: balanced.Overhead},
+		"same":     balanced,
+		"balanced": balanced,
+	} {
+		if got := c.Policy().Profiles[name]; got != want {
+			t.Errorf("%s is %+v, want %+v", name, got, want)
+		}
+	}
+	// What is shown reads back as the same.
+	s, _ := settingOf("routing.profiles")
+	shown, err := json.Marshal(s.kind.show(c.Routing.Profiles))
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := mustLoad(t, "routing: {profiles: "+string(shown)+"}\n")
+	if !reflect.DeepEqual(again.Routing.Profiles, c.Routing.Profiles) {
+		t.Errorf("shown as %s, it reads back as %+v", shown, again.Routing.Profiles)
 	}
 }

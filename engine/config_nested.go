@@ -49,7 +49,12 @@ func (k tableOf) node(n *yaml.Node) (any, error) {
 				return inside("."+key.Value, key, nil, err)
 			}
 		}
-		v, err := k.of.node(value)
+		of := k.of
+		if entry, ok := of.(entryKind); ok && entry.startOf != nil {
+			entry.start = entry.startOf(key.Value)
+			of = entry
+		}
+		v, err := of.node(value)
 		if err != nil {
 			return inside("."+key.Value, value, k.of, err)
 		}
@@ -98,6 +103,10 @@ type entryKind struct {
 	start  any // a struct; its koanf tags are the field names
 	fields map[string]kind
 	need   []string
+
+	// startOf is start by the name of the entry in its table, nil = start for
+	// all. Zero fields are shown then, since to leave them out means another value.
+	startOf func(name string) any
 }
 
 func (k entryKind) text(string) (any, error) {
@@ -157,7 +166,7 @@ func (k entryKind) show(v any) any {
 	out := map[string]any{}
 	for name, field := range k.fields {
 		value := tagged(reflect.ValueOf(v), name)
-		if value.IsZero() {
+		if value.IsZero() && k.startOf == nil {
 			continue // what was not said is not shown
 		}
 		if value.Kind() == reflect.Pointer {

@@ -150,7 +150,7 @@ var settings = []Setting{
 	{Key: "routing.switching_penalty", Env: []string{"FLEET_SWITCHING_PENALTY"}, Scope: scopeFleet, kind: numberKind{0, 10, ""},
 		Doc: "What ranking adds for a session's current model and takes from the others."},
 	{Key: "routing.profiles", Scope: scopeFleet, kind: tableOf{profileKind, reflect.TypeFor[map[string]ProfileConfig](), notEmpty},
-		Doc: "Weights of quality, latency, residency and overhead by profile; a name of your own adds one, a known one is replaced."},
+		Doc: "Weights of quality, latency, residency and overhead by profile, from 0 to 10. A name of your own adds a profile, a known one changes it. A weight left out is that of the known profile, in one of your own that of balanced; 0 switches it off."},
 	{Key: "routing.hold.interval", Env: []string{"FLEET_HOLD_INTERVAL"}, Unit: "s", Scope: scopeFleet, kind: within(100*time.Millisecond, time.Minute),
 		Doc: "How often held requests are looked at again, besides at once on a change."},
 	{Key: "routing.hold.max", Env: []string{"FLEET_HOLD_MAX"}, Unit: "s", Scope: scopeFleet, kind: within(0, 10*time.Minute),
@@ -323,7 +323,7 @@ var (
 		fields: map[string]kind{"members": anyWords, "identity": anyWord, "dimensions": unsetKind{wholeKind{1, 1_000_000}}, "normalized": onOffKind},
 	}
 	profileKind = entryKind{
-		start:  ProfileConfig{},
+		start: ProfileConfig{}, startOf: usualProfile,
 		fields: map[string]kind{"quality": numberKind{0, 10, ""}, "latency": numberKind{0, 10, ""}, "residency": numberKind{0, 10, ""}, "overhead": numberKind{0, 10, ""}},
 	}
 	apiKeyKind = entryKind{

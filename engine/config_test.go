@@ -246,7 +246,8 @@ func TestWrongValues(t *testing.T) {
 		"unknown section":              {"rooting: {max_retries: 3}", nil, `config.yaml:1: rooting: no such setting`},
 		"word for a section":           {"routing: fast", nil, `config.yaml:1: routing: "fast": must hold settings of its own, each on a line`},
 		"given twice":                  {"battery: own\nlog_level: info\nbattery: none", nil, `config.yaml:3: battery: given twice, first in line 1`},
-		"bad YAML":                     {"a: [", nil, `config.yaml: line 1: did not find expected node content`},
+		"bad YAML":                     {"a: [", nil, `config.yaml:1: did not find expected node content`},
+		"two documents":                {"log_level: info\n---\n# the rest\nbattery: none", nil, `config.yaml:4: a second document begins here, after a line ---, and only one is read: put what it says into the first (which begins in line 1), or delete it`},
 		"not a mapping":                {"- a", nil, `config.yaml:1: the file: must hold settings of its own, each on a line`},
 		"nested":                       {"runtimes:\n  - {name: a, url: http://h:1}\n  - name: b\n    url: nowhere", nil, `config.yaml:4: runtimes[1].url: "nowhere": not allowed; allowed: http://host:port or https://...`},
 		"nested unknown":               {"runtimes:\n  - {url: http://h:1, api_kee: x}", nil, `config.yaml:2: runtimes[0].api_kee: no such setting; did you mean api_key?`},
@@ -338,7 +339,7 @@ security:
 	if a := p.Aliases["gpt-4.1"]; !a.PinnedOrder || len(a.Models) != 2 {
 		t.Errorf("alias: %+v", p.Aliases)
 	}
-	if p.Profiles["mine"].Latency != 0.2 || p.Profiles["fast"] != route.DefaultPolicy().Profiles["fast"] {
+	if (p.Profiles["mine"] != route.Weights{Quality: 1, Latency: 0.2, Residency: 0.3, Overhead: 0.1}) || p.Profiles["fast"] != route.DefaultPolicy().Profiles["fast"] {
 		t.Errorf("profiles: %+v", p.Profiles)
 	}
 	if p.Circuit.Failures != 3 || p.Circuit.Window != 2*time.Minute || p.Circuit.RetryMax != 5*time.Minute {
