@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -108,6 +109,16 @@ func sentence(s string) string {
 		return ""
 	}
 	return strings.ToUpper(s[:1]) + strings.TrimRight(s[1:], ".") + "."
+}
+
+// recheck has the runtimes looked at once, since one of them serves other weights
+// than it last reported: what is decided next goes by what there is.
+func (e *Engine) recheck(fleet.DeploymentID) {
+	e.inBackground(func(ctx context.Context) {
+		if err := e.agent.Refresh(ctx); err != nil && ctx.Err() == nil {
+			e.log.Warn("the runtimes could not be looked at again; the next look is due in seconds", "err", err)
+		}
+	})
 }
 
 // probedWidth is what a probe found of a deployment's vectors, 0 = nothing.

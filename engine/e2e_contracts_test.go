@@ -573,3 +573,59 @@ func TestModelPulledAgainBesideUsNeverAnswersForTheContract(t *testing.T) {
 	}
 	t.Logf("%d refused before anyone looked", refused)
 }
+
+// Whoever is refused for a model that was pulled again learns at once what was
+// found and what the contract holds. It is no fault of the runtime: its circuit
+// stays closed, and who asks for the model by its own name is served.
+func TestModelPulledAgainIsRefusedByBothIdentitiesAndHurtsNobodyElse(t *testing.T) {
+	wide := embedder("nomic", newWeights)
+	wide.EmbeddingWidth = 48 // vectors of another length tell first, and are not what helps
+	r, err := spec{
+		fakes:  map[string]runtimetest.FakeConfig{"left": {Models: []runtimetest.FakeModel{embedder("nomic", oldWeights)}, Registry: []runtimetest.FakeModel{wide}}},
+		config: "embeddings:\n  wiki: {members: [nomic], dimensions: 32}\n",
+	}.start(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = r.end() }()
+	r.await(t, "the fleet's picture to settle", func() bool { return r.registry.Snapshot().Settled })
+	r.post(t, "/v1/embeddings", `{"model":"wiki","input":["a","b"]}`).ok(t)
+	if a := ask(t, r.client, http.MethodPost, r.fakes["left"].URL()+"/api/pull", `{"model":"nomic","stream":false}`); a.Status != 200 {
+		t.Fatalf("the pull beside us: %d %s", a.Status, a.Body)
+	}
+	for i := range 8 { // some before anybody looked at the runtime again, some after
+		a := r.post(t, "/v1/embeddings", `{"model":"wiki","input":["a","b"]}`)
+		body := string(a.Body)
+		if a.Status != 503 || a.json(t).str("error.code") != "contract_unavailable" || !strings.Contains(body, newWeights[:12]) || !strings.Contains(body, oldWeights[:12]) ||
+			!strings.Contains(body, "was pulled again") || !strings.Contains(body, "set embeddings.wiki.identity to "+newWeights[:12]) {
+			t.Errorf("request %d: %d %s", i, a.Status, body)
+		}
+		if a := r.post(t, "/v1/embeddings", `{"model":"nomic","input":["a"]}`); a.Status != 200 || len(packedOf(t, a.json(t))[0]) != 48 {
+			t.Errorf("by its own name, request %d: %d %s", i, a.Status, a.Body)
+		}
+	}
+	r.await(t, "the new weights to be seen without anyone asking for a look", func() bool {
+		return slices.ContainsFunc(r.registry.Snapshot().Nodes[0].Deployments, func(d fleet.Deployment) bool { return d.Digest == newWeights })
+	})
+	if open := r.queue.Status().Circuits; len(open) > 0 {
+		t.Errorf("circuits: %+v", open)
+	}
+}
+
+// An app that asks for vectors of a length the runtime does not honour, or a
+// contract that declares what its model does not make, must not take the model
+// from everybody else.
+func TestBrokenPromiseOfVectorsOpensNoCircuit(t *testing.T) {
+	r := oneEmbedder(t, t.TempDir(), oldWeights, "")
+	defer func() { _ = r.end() }()
+	d := r.registry.Snapshot().Nodes[0].Deployments[0]
+	r.evidence.SetProbe(&d, evidence.Probed{At: time.Now(), Suite: "test/1", Dimensions: 31, Norm: 1})
+	for range 8 {
+		if a := r.post(t, "/v1/embeddings", `{"model":"wiki","input":"a"}`); a.Status != 502 || a.json(t).str("error.code") != "embedding_contract_violation" {
+			t.Errorf("got %d %s", a.Status, a.Body)
+		}
+	}
+	if open := r.queue.Status().Circuits; len(open) > 0 {
+		t.Errorf("circuits: %+v", open)
+	}
+}

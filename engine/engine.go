@@ -111,6 +111,8 @@ type Engine struct {
 	// errands takes work of inBackground; its buffer is what may wait for Run.
 	errands chan func(ctx context.Context)
 	moved   bool // the wanted port was taken at first start
+
+	windowAsked atomic.Uint64 // wishes to see the admin window
 }
 
 // New builds the engine and opens what it needs: the data folder's lock, the
@@ -314,14 +316,14 @@ func (e *Engine) gatewayConfig() gateway.Config {
 			m.Book = e.evidence.Book()
 			return route.Read(r, m)
 		},
-		Record: e.keepRecord, Learn: e.learn, ToolKey: e.secret, Bind: e.binder.Want, ProbedWidth: e.probedWidth, Digest: e.agent.Digest,
+		Record: e.keepRecord, Learn: e.learn, ToolKey: e.secret, Bind: e.binder.Want, ProbedWidth: e.probedWidth, Digest: e.agent.Digest, Recheck: e.recheck,
 		Keys:  func() []gateway.Key { return e.conf().gatewayKeys() },
 		Rules: c.GatewayRules(),
 		Admin: admin.New(admin.Config{
 			Token: e.token, Version: e.opts.Version, NodeName: c.Node.Name, Address: e.browserAddress(), UI: e.opts.UI, Feed: e.feed, Past: e.past,
 			Status: e.Status, Store: e.store, Snapshot: e.Snapshot, Explain: e.explain,
 			Settings: settingsDesk{e}, Desk: uiDesk{e}, Node: ownerNode{e.node}, NodeID: e.nodeID, Measure: e.measuring, Runs: e.runs,
-			Background: e.inBackground, Logs: e.logs, Log: e.log,
+			Background: e.inBackground, AskWindow: e.askWindow, Logs: e.logs, Log: e.log,
 		}),
 		AdminToken: e.token, Metrics: reg, Log: e.log,
 	}

@@ -105,6 +105,10 @@ const (
 	FailRefused      FailureClass = "refused"       // the agent refused the grant
 	FailLoad         FailureClass = "load"          // the model could not be loaded
 	FailCancelled    FailureClass = "cancelled"     // client gone, owner's cancel
+	// FailContract is a sound answer whose vectors are not those that its request,
+	// or the embedding contract it asked for, stands for. The runtime is well:
+	// nobody else's requests are to suffer for it.
+	FailContract FailureClass = "contract"
 )
 
 // Failure says what went wrong in one attempt. It is an error.

@@ -92,14 +92,8 @@ func (x *exchange) gather(ctx context.Context, run Running) error {
 	}
 	reply := col.Reply()
 	if x.req.Embed != nil && !x.req.LoadOnly {
-		if f := checkVectors(x.promised(), reply.Vectors); f != nil {
+		if f := x.checkVectors(ctx, reply.Vectors); f != nil {
 			return f
-		}
-		if f := x.checkWeights(ctx); f != nil {
-			return f
-		}
-		if x.req.Embed.Dimensions == 0 && len(reply.Vectors) > 0 {
-			x.g.widths.learn(x.served, len(reply.Vectors[0]))
 		}
 	}
 	if x.asked != nil {
@@ -129,6 +123,7 @@ func (x *exchange) note(c *dialect.Chunk) {
 	if c.HasContent() {
 		if a.first == 0 {
 			a.first = time.Since(a.began)
+			x.ticket.Began(*x.grant, a.began.Add(a.first), a.first)
 		}
 		a.text = a.text || len(c.Text) > 2 || len(c.Tools) > 0
 		a.thought = a.thought || len(c.Thinking) > 2
@@ -201,6 +196,8 @@ func (x *exchange) failureProblem(f *fleet.Failure) *dialect.Problem {
 		p.Status, p.Code = http.StatusGatewayTimeout, "timeout"
 		p.Message = where + " did not answer in time: " + f.Message + "."
 		p.Remedy = "See routing.timeouts, or use a smaller model."
+	case f.Class == fleet.FailContract && f.Code != codeVectors:
+		x.foreignVectors(p, f)
 	case f.Code == codeVectors:
 		p.Code, p.Retry, p.RetryAfter = codeVectors, &no, 0
 		p.Message = where + " answered with vectors that are not what they must be: " + f.Message + "."
@@ -228,6 +225,18 @@ func (x *exchange) failureProblem(f *fleet.Failure) *dialect.Problem {
 		p.Message += fmt.Sprintf(" %d attempts were made.", n)
 	}
 	return p
+}
+
+// foreignVectors is the answer to a request for a contract that nobody may
+// answer for now: the one a request gets that comes when this is known.
+func (x *exchange) foreignVectors(p *dialect.Problem, f *fleet.Failure) {
+	no := false
+	p.Status, p.Code, p.Retry, p.RetryAfter = http.StatusServiceUnavailable, f.Code, &no, 0
+	p.Message = strings.TrimSuffix(f.Message, ".") + "."
+	p.Remedy = "See bellwether doctor."
+	if x.outside != nil {
+		_, p.Remedy = route.Sentences(*x.outside)
+	}
 }
 
 // complete closes the attempt and the request with it.

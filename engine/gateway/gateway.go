@@ -101,6 +101,9 @@ type Config struct {
 	// Digest asks a deployment's runtime which weights its name stands for right
 	// now; able is false where it cannot say. May be nil.
 	Digest func(ctx context.Context, d fleet.DeploymentID) (digest string, able bool, err error)
+	// Recheck asks the node to look at its runtimes at once, since one of them
+	// serves something else than it last reported. It never blocks. May be nil.
+	Recheck func(d fleet.DeploymentID)
 	// ProbedWidth returns the dimensions that a probe found a deployment's vectors
 	// to have, 0 = none did. Answers are checked by it. May be nil.
 	ProbedWidth func(*fleet.Deployment) int

@@ -38,6 +38,7 @@ type exchange struct {
 	queued   time.Duration
 	parsed   time.Duration // reading and understanding the request
 	last     *fleet.Failure
+	outside  *route.Exclusion // why the weights that answered may not answer for the contract
 	attempt  attempt
 	steps    []route.FailoverStep
 	edits    []string
@@ -283,7 +284,7 @@ func outcomeOf(f *fleet.Failure, content bool) fleet.Outcome {
 		return fleet.OutcomeStreamInvalidAfterCommit
 	case content && f.Class == fleet.FailMidStream && f.Code == codeCut:
 		return fleet.OutcomeTruncated
-	case f.Caller:
+	case f.Caller, f.Class == fleet.FailContract && f.Code != codeVectors:
 		return fleet.OutcomeRefused
 	default:
 		return fleet.OutcomeFailed
@@ -298,7 +299,7 @@ func (x *exchange) refused(a queue.Answer) {
 	switch {
 	case x.last != nil:
 		p = x.failureProblem(x.last)
-		outcome = fleet.OutcomeFailed
+		outcome = outcomeOf(x.last, false)
 	case a.HeldOut:
 		outcome = fleet.OutcomeHeldOut
 	case a.Decision.RefuseCode == route.RefuseAppLimit:

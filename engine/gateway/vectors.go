@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -9,6 +8,7 @@ import (
 
 	"bellwether/engine/dialect"
 	"bellwether/engine/fleet"
+	"bellwether/engine/route"
 )
 
 // codeVectors is the code of an embeddings answer that does not fit its request
@@ -18,7 +18,10 @@ const codeVectors = "embedding_contract_violation"
 // normTolerance is how far from 1 a vector's length may be and count as 1.
 const normTolerance = 1e-3
 
-// promise is what the vectors of an answer must be.
+// promise is what the vectors of an answer must be. A broken one says something
+// of the runtime where the answer is wrong in itself. Where it is only not what
+// was asked for, declared or seen before, the runtime is well, and requests that
+// expect nothing of the kind go on being served by it.
 type promise struct {
 	count      int // inputs
 	dimensions int // 0 = as many as the first
@@ -52,6 +55,9 @@ func checkVectors(p promise, vectors [][]float32) *fleet.Failure {
 	bad := func(format string, args ...any) *fleet.Failure {
 		return &fleet.Failure{Class: fleet.FailInvalid, Code: codeVectors, Message: fmt.Sprintf(format, args...)}
 	}
+	other := func(format string, args ...any) *fleet.Failure {
+		return &fleet.Failure{Class: fleet.FailContract, Code: codeVectors, Message: fmt.Sprintf(format, args...)}
+	}
 	if len(vectors) != p.count {
 		return bad("%d vectors for %d inputs", len(vectors), p.count)
 	}
@@ -63,7 +69,7 @@ func checkVectors(p promise, vectors [][]float32) *fleet.Failure {
 			return bad("vector %d has %d dimensions, the first %d", i, len(v), len(vectors[0]))
 		}
 		if p.dimensions > 0 && len(v) != p.dimensions {
-			return bad("vector %d has %d dimensions, "+p.why, i, len(v), p.dimensions)
+			return other("vector %d has %d dimensions, "+p.why, i, len(v), p.dimensions)
 		}
 		sum := 0.0
 		for _, f := range v {
@@ -74,12 +80,57 @@ func checkVectors(p promise, vectors [][]float32) *fleet.Failure {
 		}
 		if length := math.Sqrt(sum); p.normalized && math.Abs(length-1) > normTolerance {
 			if p.native {
-				return bad("vector %d has length %.4g and the contract declares unit length, to which /api/embeddings does not scale: use /api/embed", i, length)
+				return other("vector %d has length %.4g and the contract declares unit length, to which /api/embeddings does not scale: use /api/embed", i, length)
 			}
-			return bad("vector %d has length %.4g, and the contract declares unit length", i, length)
+			return other("vector %d has length %.4g, and the contract declares unit length", i, length)
 		}
 	}
 	return nil
+}
+
+// checkVectors refuses an answer of vectors that are not those the request
+// stands for. Whose they are comes first: what another model makes differs in
+// other ways too, and telling of those would help nobody.
+func (x *exchange) checkVectors(ctx context.Context, vectors [][]float32) *fleet.Failure {
+	if f := x.checkWeights(ctx); f != nil {
+		return f
+	}
+	f := checkVectors(x.promised(), vectors)
+	if f != nil && f.Class == fleet.FailContract && x.req.Embed.Dimensions == 0 && !x.forContract() && x.pulledAgain(ctx) {
+		// A plain name is just a name: it stands for what is there now, of which
+		// nothing is known yet.
+		return checkVectors(promise{count: len(x.req.Embed.Inputs)}, vectors)
+	}
+	if f == nil && x.req.Embed.Dimensions == 0 && len(vectors) > 0 {
+		x.g.widths.learn(x.served, len(vectors[0]))
+	}
+	return f
+}
+
+// forContract reports whether the request asks for an embedding contract.
+func (x *exchange) forContract() bool {
+	c, _ := x.g.Policy().ContractFor(x.query.Model)
+	return c != nil
+}
+
+// pulledAgain reports whether the runtime has other weights under the name by
+// now than it last reported, and has it looked at if so.
+func (x *exchange) pulledAgain(ctx context.Context) bool {
+	if x.served.Digest == "" || x.g.Digest == nil {
+		return false
+	}
+	digest, able, err := x.g.Digest(ctx, x.grant.Deployment)
+	if err != nil || !able || fleet.SameIdentity(digest, x.served.Digest) {
+		return false
+	}
+	x.recheck()
+	return true
+}
+
+func (x *exchange) recheck() {
+	if x.g.Recheck != nil {
+		x.g.Recheck(x.grant.Deployment)
+	}
 }
 
 // checkWeights makes sure that an answer for a contract was made by the weights
@@ -88,16 +139,15 @@ func checkVectors(p promise, vectors [][]float32) *fleet.Failure {
 // vectors that fit no index. Weights change one way only, so what is the same
 // after the answer was so during it.
 func (x *exchange) checkWeights(ctx context.Context) *fleet.Failure {
-	c, _ := x.g.Policy().ContractFor(x.query.Model)
+	c, key := x.g.Policy().ContractFor(x.query.Model)
 	if c == nil {
 		return nil
 	}
-	bad := func(format string, args ...any) *fleet.Failure {
-		return &fleet.Failure{Class: fleet.FailInvalid, Code: codeVectors, Message: fmt.Sprintf(format, args...)}
+	if c.Anchor == nil { // it was taken away between decision and dispatch
+		return &fleet.Failure{Class: fleet.FailContract, Code: route.RefuseUnbound, Message: key + " is bound to no model by now"}
 	}
-	now, _ := x.served.KnownIdentity()
-	if c.Anchor == nil || !x.served.HasIdentity(c.Anchor.Identity) { // it changed between decision and dispatch
-		return bad("they are of %s by now", cmp.Or(fleet.ShortIdentity(now), "unknown weights"))
+	if out := c.Outside(key, x.nodeName(x.grant.Deployment.Node), x.served); out != nil { // it changed in between
+		return x.otherWeights(out)
 	}
 	if x.served.Digest == "" || x.g.Digest == nil {
 		return nil // declared: only its owner could tell
@@ -105,12 +155,28 @@ func (x *exchange) checkWeights(ctx context.Context) *fleet.Failure {
 	digest, able, err := x.g.Digest(ctx, x.grant.Deployment)
 	switch {
 	case err != nil:
-		return bad("the runtime does not say which weights made them")
-	case able && !fleet.SameIdentity(digest, x.served.Digest):
-		return bad("they may be of %s by now: the model was pulled again", cmp.Or(fleet.ShortIdentity(digest), "other weights"))
-	default:
+		return &fleet.Failure{Class: fleet.FailInvalid, Code: codeVectors, Message: "the runtime does not say which weights made them"}
+	case !able, fleet.SameIdentity(digest, x.served.Digest):
 		return nil
+	case digest == "":
+		x.recheck()
+		return &fleet.Failure{Class: fleet.FailContract, Code: route.RefuseSpace,
+			Message: x.served.ID.Model + " was deleted while it answered for " + key + ", so nobody knows whose its vectors are"}
 	}
+	x.recheck()
+	now := *x.served
+	now.Digest = digest
+	if out := c.Outside(key, x.nodeName(x.grant.Deployment.Node), &now); out != nil {
+		return x.otherWeights(out)
+	}
+	return nil // pulled again, and back to what the contract is bound to
+}
+
+// otherWeights is the failure of an answer made by weights that its contract is
+// not bound to. It says what the decision says of such a deployment.
+func (x *exchange) otherWeights(out *route.Exclusion) *fleet.Failure {
+	x.outside = out
+	return &fleet.Failure{Class: fleet.FailContract, Code: route.RefuseSpace, Message: route.Render(*out).Reason}
 }
 
 // widths remembers how many dimensions the vectors of some weights had when

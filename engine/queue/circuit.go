@@ -53,7 +53,8 @@ func (d *Dispatcher) judgeFailure(g *grant, f *fleet.Failure) {
 }
 
 // runtimeFault reports whether a failure is the runtime's own: not the
-// caller's mistake, nor a full queue, a refusal, or somebody's cancel.
+// caller's mistake, nor a full queue, a refusal, a contract that it is no longer
+// for, or somebody's cancel.
 func runtimeFault(f *fleet.Failure) bool {
 	if f.Caller {
 		return false

@@ -63,6 +63,7 @@ func TestOnlyRuntimeFaultsCountForTheCircuit(t *testing.T) {
 	for _, f := range []fleet.Failure{
 		{Class: fleet.FailStatus, Status: 400, Caller: true}, {Class: fleet.FailStatus, Status: 404},
 		{Class: fleet.FailBackPressure, Status: 503}, {Class: fleet.FailRefused}, {Class: fleet.FailCancelled},
+		{Class: fleet.FailContract},
 	} {
 		if runtimeFault(&f) {
 			t.Errorf("%v counts", f)

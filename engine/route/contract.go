@@ -223,6 +223,15 @@ func (c *Contract) outside(key, node string, d *fleet.Deployment) (x Exclusion, 
 		Operands: []any{differs, d.ID.Model, node, fleet.ShortIdentity(known), key, anchor}}, true
 }
 
+// Outside says why a deployment is no replica of the contract called key, nil
+// where it is one; node is what people call its node.
+func (c *Contract) Outside(key, node string, d *fleet.Deployment) *Exclusion {
+	if x, out := c.outside(key, node, d); out {
+		return &x
+	}
+	return nil
+}
+
 func identityWords(x Exclusion) (reason, remedy string) {
 	if x.Code == fleet.CodeIdentityUnknown {
 		reason = "nobody knows what the weights of " + x.text(0) + " on " + x.text(1) + " are: " + x.text(2) + " reports no digest"

@@ -75,9 +75,8 @@ func (d *Decision) heldOut(p *dialect.Problem, q *Query) {
 		return
 	}
 	p.Code = string(x.Code)
-	r := Render(x)
-	p.Message = fmt.Sprintf("no machine could serve %s in time: %s.", q.Model, r.Reason)
-	p.Remedy = sentence(r.Remedy)
+	p.Message = fmt.Sprintf("no machine could serve %s in time: %s.", q.Model, Render(x).Reason)
+	_, p.Remedy = Sentences(x)
 }
 
 // nearestHold is the first exclusion of the deployment with the fewest.
@@ -98,9 +97,7 @@ func (d *Decision) nearestHold() (x Exclusion, ok bool) {
 // byExclusion: one check settled it.
 func (d *Decision) byExclusion(p *dialect.Problem, q *Query) {
 	x := *d.Decisive
-	r := Render(x)
-	p.Message = sentence(r.Reason)
-	p.Remedy = sentence(r.Remedy)
+	p.Message, p.Remedy = Sentences(x)
 	p.Retry = no()
 	switch x.Code {
 	case fleet.CodeContext:
@@ -245,12 +242,22 @@ func (d *Decision) byDispatcher(p *dialect.Problem, q *Query) (ok bool) {
 	return true
 }
 
-// sentence gives a clause a capital and a full stop.
-func sentence(s string) string {
+// Sentences returns an exclusion in whole sentences. A name that one begins with
+// stays as it is written: the contract wiki is not called Wiki.
+func Sentences(x Exclusion) (reason, remedy string) {
+	r := Render(x)
+	return x.sentence(r.Reason), x.sentence(r.Remedy)
+}
+
+func (x *Exclusion) sentence(s string) string {
 	if s == "" {
 		return ""
 	}
-	if c := s[0]; c >= 'a' && c <= 'z' && !strings.ContainsAny(strings.SplitN(s, " ", 2)[0], ":/-.0123456789") {
+	named := slices.ContainsFunc(x.Operands, func(o any) bool {
+		name, ok := o.(string)
+		return ok && name != "" && (s == name || strings.HasPrefix(s, name+" "))
+	})
+	if c := s[0]; c >= 'a' && c <= 'z' && !named {
 		s = string(c-'a'+'A') + s[1:]
 	}
 	return strings.TrimRight(s, ".") + "."
