@@ -77,21 +77,29 @@ func (s *Store) removeOver(ctx context.Context, over int64) (int64, error) {
 		return 0, err
 	}
 	records = max(records, 1)
-	const ever = 1<<63 - 1
 	half := over / (2 * (bytes/records + rowBytes))
 	return s.removeOldest(ctx, ever, min(max(half, records), cleanRows))
 }
 
 // removeOldest deletes up to rows of the oldest records that arrived before
-// the given unix time in nanoseconds, and returns how many there were.
+// the given unix time in nanoseconds, and the kinds that no record has any
+// more. It returns how many records there were.
 func (s *Store) removeOldest(ctx context.Context, before, rows int64) (int64, error) {
 	done, err := s.write.db.ExecContext(ctx, `DELETE FROM decisions WHERE (at, id) IN
 		(SELECT at, id FROM decisions WHERE at < ? ORDER BY at, id LIMIT ?)`, before, rows)
 	if err != nil {
 		return 0, err
 	}
-	return done.RowsAffected()
+	removed, err := done.RowsAffected()
+	if removed == 0 || err != nil {
+		return 0, err
+	}
+	_, err = s.write.db.ExecContext(ctx, `DELETE FROM kinds WHERE last < coalesce((SELECT min(at) FROM decisions), ?)`, ever)
+	return removed, err
 }
+
+// ever is later than any arrival.
+const ever = 1<<63 - 1
 
 // fileSize is the database file in pages.
 type fileSize struct{ pages, free, pageBytes int64 }

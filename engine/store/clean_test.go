@@ -137,3 +137,44 @@ func cleanAll(t *testing.T, s *Store) {
 	}
 	t.Fatal("cleaning up has no end")
 }
+
+// A client may ask for another model each time: what it leaves goes with its
+// records, and not before.
+func TestKindsGoWithTheirLastRecord(t *testing.T) {
+	s := open(t, dbPath(t), Options{MaxAge: 100 * time.Second, Recent: 1, Now: func() time.Time { return epoch.Add(300 * time.Second) }})
+	run(t, s)
+	for n := range 300 {
+		r := record(n)
+		if r.App = "lasting"; n%3 == 0 {
+			r.App = fmt.Sprint("passing ", n)
+		}
+		s.Record(r)
+		if n%50 == 0 {
+			flush(t, s)
+		}
+	}
+	flush(t, s)
+	apps := func(where string) (n int) {
+		t.Helper()
+		if err := s.write.db.QueryRow(`SELECT count(DISTINCT app) FROM kinds WHERE ` + where).Scan(&n); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	if n := apps(`app LIKE 'passing %'`); n != 100 {
+		t.Errorf("%d kinds of passing apps, want 100", n)
+	}
+	cleanAll(t, s)
+	if n := apps(`app LIKE 'passing %'`); n < 33 || n > 50 { // up to a batch's worth stay for longer
+		t.Errorf("after cleaning up %d kinds of passing apps, want 33 and few more", n)
+	}
+	if apps(`app = 'lasting'`) != 1 || len(ids(t, s, Filter{App: "lasting", Limit: pageMax})) != 67 {
+		t.Error("the lasting app lost its records")
+	}
+	integrity(t, s.Path())
+	s.SetLimits(time.Nanosecond, 0)
+	cleanAll(t, s)
+	if n := apps(`1`); n != 0 {
+		t.Errorf("%d kinds are left without records", n)
+	}
+}

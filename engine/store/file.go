@@ -70,7 +70,7 @@ func (s *Store) openReadOnly(ctx context.Context) {
 	if err != nil {
 		return
 	}
-	if _, err := readers.ExecContext(ctx, `SELECT block, line FROM decisions LIMIT 0`); err != nil {
+	if _, err := readers.ExecContext(ctx, `SELECT kind, block, line FROM decisions LIMIT 0`); err != nil {
 		_ = readers.Close()
 		return
 	}
@@ -214,7 +214,8 @@ func (s *Store) prepare(ctx context.Context, db *sql.DB) error {
 		return err
 	}
 	for _, probe := range []string{
-		`SELECT at, id, app, model, served, node, node_id, outcome, block, line FROM decisions LIMIT 0`,
+		`SELECT at, id, kind, block, line FROM decisions LIMIT 0`,
+		`SELECT seq, last, app, model, served, node, node_id, outcome FROM kinds LIMIT 0`,
 		`SELECT seq, first, last, packed, records FROM blocks LIMIT 0`,
 		`SELECT name, at, value FROM state LIMIT 0`,
 		`SELECT key, at, value FROM settings LIMIT 0`,

@@ -13,11 +13,13 @@ type insert struct {
 	statements
 	packer packer
 	args   []any
+	kinds  map[kind]any // numbers of those met in the batch being written
 }
 
 // statements are those of an insert.
 type statements struct {
 	next  *sql.Stmt // number of the next block
+	kind  *sql.Stmt // number of a kind, that no record of it arrived later than given
 	block *sql.Stmt
 	many  *sql.Stmt // rowsAtOnce rows
 	one   *sql.Stmt
@@ -29,20 +31,21 @@ const (
 	rowsAtOnce = 32
 	// rowBytes is about what a row of decisions takes in the file, with its
 	// entry in the index.
-	rowBytes = 150
+	rowBytes = 120
 )
 
 func prepareInsert(ctx context.Context, db *sql.DB) (*insert, error) {
-	const values = `(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+	const values = `(?, ?, ?, ?, ?)`
 	// A request id that comes again replaces its record.
-	const row = `INSERT OR REPLACE INTO decisions
-		(at, id, app, model, served, node, node_id, outcome, block, line) VALUES ` + values
-	i := new(insert)
+	const row = `INSERT OR REPLACE INTO decisions (at, id, kind, block, line) VALUES ` + values
+	i := &insert{kinds: make(map[kind]any)}
 	for _, p := range []struct {
 		stmt **sql.Stmt
 		text string
 	}{
 		{&i.next, `SELECT coalesce(max(seq), 0) + 1 FROM blocks`},
+		{&i.kind, `INSERT INTO kinds (last, app, model, served, node, node_id, outcome) VALUES (?, ?, ?, ?, ?, ?, ?)
+			ON CONFLICT DO UPDATE SET last = max(last, excluded.last) RETURNING seq`},
 		{&i.block, `INSERT INTO blocks (seq, first, last, packed, records) VALUES (?, ?, ?, 1, ?)`},
 		{&i.many, row + strings.Repeat(`, `+values, rowsAtOnce-1)},
 		{&i.one, row},
@@ -57,7 +60,7 @@ func prepareInsert(ctx context.Context, db *sql.DB) (*insert, error) {
 }
 
 func (i *insert) close() {
-	for _, stmt := range []*sql.Stmt{i.next, i.block, i.many, i.one} {
+	for _, stmt := range []*sql.Stmt{i.next, i.kind, i.block, i.many, i.one} {
 		if stmt != nil {
 			_ = stmt.Close()
 		}
@@ -66,7 +69,10 @@ func (i *insert) close() {
 
 // in returns the statements for use within tx.
 func (s statements) in(ctx context.Context, tx *sql.Tx) statements {
-	return statements{tx.StmtContext(ctx, s.next), tx.StmtContext(ctx, s.block), tx.StmtContext(ctx, s.many), tx.StmtContext(ctx, s.one)}
+	return statements{
+		next: tx.StmtContext(ctx, s.next), kind: tx.StmtContext(ctx, s.kind), block: tx.StmtContext(ctx, s.block),
+		many: tx.StmtContext(ctx, s.many), one: tx.StmtContext(ctx, s.one),
+	}
 }
 
 // batch writes records in one transaction, all of them or none, and returns
@@ -82,6 +88,9 @@ func (i *insert) batch(ctx context.Context, db *sql.DB, batch []row) (grown int6
 	if err := do.next.QueryRowContext(ctx).Scan(&seq); err != nil {
 		return 0, err
 	}
+	if err := i.writeKinds(ctx, do, batch); err != nil {
+		return 0, err
+	}
 	for ; len(batch) > 0; seq++ {
 		n := blockLen(batch)
 		bytes, err := i.writeBlock(ctx, do, seq, batch[:n])
@@ -92,6 +101,27 @@ func (i *insert) batch(ctx context.Context, db *sql.DB, batch []row) (grown int6
 		batch = batch[n:]
 	}
 	return grown, tx.Commit()
+}
+
+// writeKinds finds or writes the kinds of a batch. It asks the file each time:
+// a number kept from the batch before could have been cleaned up since, by
+// another process, or never have been committed.
+func (i *insert) writeKinds(ctx context.Context, do statements, batch []row) error {
+	clear(i.kinds)
+	last := slices.MaxFunc(batch, byArrival).at
+	for j := range batch {
+		k := batch[j].kind
+		if _, met := i.kinds[k]; met {
+			continue
+		}
+		var seq int64
+		err := do.kind.QueryRowContext(ctx, last, k.app, k.model, k.served, k.node, k.nodeID, k.outcome).Scan(&seq)
+		if err != nil {
+			return err
+		}
+		i.kinds[k] = seq
+	}
+	return nil
 }
 
 // writeBlock writes the rows of a block, then the block. Not the other way
@@ -120,7 +150,7 @@ func (i *insert) argsOf(rows []row, seq int64, line int) []any {
 	i.args = i.args[:0]
 	for j := range rows {
 		r := &rows[j]
-		i.args = append(i.args, r.at, r.id, r.app, r.model, r.served, r.node, r.nodeID, r.outcome, block, line+j)
+		i.args = append(i.args, r.at, r.id, i.kinds[r.kind], block, line+j)
 	}
 	return i.args
 }

@@ -70,7 +70,7 @@ func TestAFileOfANewerVersionIsLeftAlone(t *testing.T) {
 
 	s = open(t, path, Options{Now: atEpoch})
 	h := s.Health()
-	if h.OK || h.Reason != "the database was written by a newer version (schema 99, this one knows 4)" {
+	if h.OK || h.Reason != "the database was written by a newer version (schema 99, this one knows 5)" {
 		t.Errorf("health: %+v", h)
 	}
 	run(t, s)

@@ -125,40 +125,53 @@ func (q *query) matches(r *route.Record) bool {
 
 // where returns the filter as SQL and its arguments.
 func (q *query) where() (string, []any) {
-	var terms []string
-	var args []any
-	add := func(term string, values ...any) {
-		terms = append(terms, term)
-		args = append(args, values...)
-	}
-	if q.id != "" {
-		add(`id = ?`, q.id)
-	}
+	var of, all terms
 	if q.App != "" {
-		add(`app = ?`, q.App)
+		of.add(`app = ?`, q.App)
 	}
 	if q.Outcome != "" {
-		add(`outcome = ?`, q.Outcome)
+		of.add(`outcome = ?`, q.Outcome)
 	}
 	if q.Node != "" {
-		add(`(node = ? OR node_id = ?)`, q.Node, q.Node)
+		of.add(`(node = ? OR node_id = ?)`, q.Node, q.Node)
 	}
 	if q.Model != "" {
-		add(`(model = ? OR served = ?)`, q.model, q.model)
+		of.add(`(model = ? OR served = ?)`, q.model, q.model)
+	}
+	if len(of.texts) > 0 {
+		all.add(`kind IN (SELECT seq FROM kinds WHERE `+of.text()+`)`, of.args...)
+	}
+	if q.id != "" {
+		all.add(`id = ?`, q.id)
 	}
 	if !q.Since.IsZero() {
-		add(`at >= ?`, q.Since.UnixNano())
+		all.add(`at >= ?`, q.Since.UnixNano())
 	}
 	if !q.Before.IsZero() {
-		add(`at < ?`, q.Before.UnixNano())
+		all.add(`at < ?`, q.Before.UnixNano())
 	}
 	if q.from != nil {
-		add(`(at, id) < (?, ?)`, q.from.At.UnixNano(), q.from.RequestID)
+		all.add(`(at, id) < (?, ?)`, q.from.At.UnixNano(), q.from.RequestID)
 	}
-	if len(terms) == 0 {
-		return "1", nil
+	return all.text(), all.args
+}
+
+// terms are conditions that must all hold, and their arguments.
+type terms struct {
+	texts []string
+	args  []any
+}
+
+func (t *terms) add(text string, args ...any) {
+	t.texts = append(t.texts, text)
+	t.args = append(t.args, args...)
+}
+
+func (t *terms) text() string {
+	if len(t.texts) == 0 {
+		return "1"
 	}
-	return strings.Join(terms, " AND "), args
+	return strings.Join(t.texts, " AND ")
 }
 
 // stored returns one page from the file; nil stands for a record that cannot

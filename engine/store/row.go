@@ -7,10 +7,14 @@ import (
 
 // row is one record ready to be written.
 type row struct {
-	at                                            int64 // unix nanoseconds
-	id, app, model, served, node, nodeID, outcome string
-	body                                          []byte // route.Record as one line of JSON
+	at   int64 // unix nanoseconds
+	id   string
+	kind kind
+	body []byte // route.Record as one line of JSON
 }
+
+// kind is what filters look at besides the time. Thousands of records share one.
+type kind struct{ app, model, served, node, nodeID, outcome string }
 
 // encoder makes the rows of records, in memory that serves one batch after the
 // other. Not for concurrent use.
@@ -27,11 +31,11 @@ func (e *encoder) row(r *route.Record) row {
 		e.line = nil
 	}
 	line := row{
-		at: r.At.UnixNano(), id: r.RequestID, app: r.App, model: fleet.CanonicalModel(r.RequestedModel),
-		node: r.Node, outcome: string(r.Outcome), body: e.out.last,
+		at: r.At.UnixNano(), id: r.RequestID, body: e.out.last,
+		kind: kind{app: r.App, model: fleet.CanonicalModel(r.RequestedModel), node: r.Node, outcome: string(r.Outcome)},
 	}
 	if id, ok := fleet.ParseDeploymentID(r.Chosen); ok {
-		line.served, line.nodeID = fleet.CanonicalModel(id.Model), id.Node
+		line.kind.served, line.kind.nodeID = fleet.CanonicalModel(id.Model), id.Node
 	}
 	return line
 }

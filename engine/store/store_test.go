@@ -136,9 +136,10 @@ func integrity(t testing.TB, path string) {
 	}
 	var orphans int
 	err = db.QueryRow(`SELECT (SELECT count(*) FROM blocks WHERE seq NOT IN (SELECT block FROM decisions)) +
-		(SELECT count(*) FROM decisions WHERE block NOT IN (SELECT seq FROM blocks))`).Scan(&orphans)
+		(SELECT count(*) FROM decisions WHERE block NOT IN (SELECT seq FROM blocks)) +
+		(SELECT count(*) FROM decisions LEFT JOIN kinds ON seq = kind WHERE kinds.last IS NULL OR kinds.last < at)`).Scan(&orphans)
 	if err != nil || orphans != 0 {
-		t.Errorf("%d decisions and blocks do not belong together, %v", orphans, err)
+		t.Errorf("%d decisions, blocks and kinds do not belong together, %v", orphans, err)
 	}
 }
 
