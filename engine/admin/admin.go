@@ -87,6 +87,8 @@ type Config struct {
 	NodeID   string // of this machine
 	Runs     *Runs
 	Desk     Desk
+	// AskWindow counts a wish to see the admin window; nil = no such wish is taken.
+	AskWindow func()
 	// Background runs work of the engine's own, which ends with it; false when it
 	// cannot be taken.
 	Background func(work func(ctx context.Context)) bool
@@ -141,6 +143,9 @@ func New(c Config) http.Handler {
 	mux.HandleFunc("GET /admin/doctor", a.doctor)
 	mux.HandleFunc("POST /admin/explain/{protocol}", a.explain)
 	mux.HandleFunc("POST /admin/refresh", a.owner(a.refresh))
+	if c.AskWindow != nil {
+		mux.HandleFunc("POST /admin/window", a.owner(a.askWindow))
+	}
 	mux.HandleFunc("POST /admin/pause", a.owner(a.pause))
 	mux.HandleFunc("POST /admin/resume", a.owner(a.resume))
 	mux.HandleFunc("POST /admin/models/{action}", a.owner(a.models))

@@ -21,7 +21,7 @@ func nodeView(n *fleet.Node, router string, l load) NodeView {
 	v := NodeView{
 		ID: n.Node, Name: n.Name, Local: n.Local, Router: n.Node == router,
 		State: line.State, Reason: line.Reason, LastSeenAt: n.LastSeen.UTC().Truncate(time.Millisecond),
-		Paused: s.Paused, PauseReason: s.PauseReason, PausedUntil: moment(s.PausedUntil),
+		Paused: s.Paused, PauseReason: s.PauseReason, PausedSince: moment(s.PausedSince), PausedUntil: moment(s.PausedUntil),
 		OnBattery: s.OnBattery, Meeting: s.Meeting, MeetingReason: s.MeetingWhy, Pressure: s.Pressure,
 		Learning: s.Learning, Observing: s.Observing, Busy: s.Busy, Mode: s.Mode,
 		Chip: hw.Chip, Cores: hw.Cores, MemoryBytes: hw.MemoryBytes, BandwidthGBPerSecond: reading(hw.BandwidthGBs), GPUs: []GPUView{},

@@ -31,6 +31,9 @@ type EngineView struct {
 	Store            StoreView `json:"store"`
 	// Measuring names the eval or probe under way, "" = none.
 	Measuring string `json:"measuring"`
+	// WindowAsked counts how often a program of the owner asked for the admin
+	// window: whoever can show one does when it grows.
+	WindowAsked uint64 `json:"window_asked"`
 }
 
 // StoreView is how the decision records fare.
@@ -56,6 +59,7 @@ type NodeView struct {
 
 	Paused      bool       `json:"paused"`
 	PauseReason string     `json:"pause_reason"`
+	PausedSince *time.Time `json:"paused_since"` // null: not paused, or not known
 	PausedUntil *time.Time `json:"paused_until"` // null: until resumed, or not paused
 
 	OnBattery     fleet.Tri `json:"on_battery"` // yes, no, unknown

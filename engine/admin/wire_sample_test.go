@@ -113,7 +113,7 @@ func sampleStudio() NodeView {
 func sampleTower() NodeView {
 	return NodeView{
 		ID: tower, Name: "tower", State: "paused", Reason: "a build (until 11:00)", LastSeenAt: ago(4 * time.Second),
-		Paused: true, PauseReason: "a build", PausedUntil: inP(90 * time.Minute),
+		Paused: true, PauseReason: "a build", PausedSince: agoP(10 * time.Minute), PausedUntil: inP(90 * time.Minute),
 		OnBattery: fleet.Unknown, Meeting: fleet.Unknown, Pressure: "warning", Chip: "AMD Ryzen 9 7950X", Cores: 32, MemoryBytes: 67_108_864_000,
 		GPUs: []GPUView{{Name: "NVIDIA GeForce RTX 4090", VRAMBytes: ptr(int64(25_757_220_864))}}, CPUPercent: ptr(97.0), Models: 1,
 	}

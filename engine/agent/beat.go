@@ -99,7 +99,7 @@ func (s *state) deployment(srv *server, d *fleet.Deployment) fleet.Deployment {
 
 func (s *state) nodeState() fleet.NodeState {
 	return fleet.NodeState{
-		Paused: s.pause.On, PauseReason: s.pause.Reason, PausedUntil: s.pause.Until,
+		Paused: s.pause.On, PauseReason: s.pause.Reason, PausedSince: s.pause.Since, PausedUntil: s.pause.Until,
 		Draining:  s.draining,
 		OnBattery: tri(s.readings.OnBattery), Meeting: s.meeting(),
 		Pressure: s.pressure(),

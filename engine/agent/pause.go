@@ -11,6 +11,7 @@ import (
 type pause struct {
 	On     bool      `json:"on,omitempty"`
 	Reason string    `json:"reason,omitempty"`
+	Since  time.Time `json:"since,omitzero"` // zero: not known, as of states saved by older versions
 	Until  time.Time `json:"until,omitzero"` // zero: until resumed
 
 	cutAt time.Time // when running requests are cut (on_pause: cancel); zero = never
@@ -58,7 +59,11 @@ func (a *Agent) Drain() {
 
 func (s *state) onPause(reason string, until time.Time) {
 	now := s.now()
-	s.pause = pause{On: true, Reason: reason, Until: until}
+	since := now
+	if s.pause.On { // only its end or its reason is another
+		since = s.pause.Since
+	}
+	s.pause = pause{On: true, Reason: reason, Since: since, Until: until}
 	s.dirty = true
 	s.saveAtOnce()
 	switch s.set.OnPause {

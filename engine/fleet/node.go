@@ -114,6 +114,7 @@ type RuntimeState struct {
 type NodeState struct {
 	Paused      bool      `json:"paused"`
 	PauseReason string    `json:"pause_reason,omitempty"`
+	PausedSince time.Time `json:"paused_since,omitzero"` // zero: not paused, or not known
 	PausedUntil time.Time `json:"paused_until,omitzero"` // zero: until resumed
 	Draining    bool      `json:"draining,omitempty"`
 	OnBattery   Tri       `json:"on_battery"`

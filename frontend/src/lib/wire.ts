@@ -22,6 +22,7 @@ export interface EngineView {
   settings_revision: string;
   store: StoreView;
   measuring: string;
+  window_asked: number;
 }
 
 export interface StoreView {
@@ -45,6 +46,7 @@ export interface NodeView {
   last_seen_at: Instant;
   paused: boolean;
   pause_reason: string;
+  paused_since: Instant | null;
   paused_until: Instant | null;
   on_battery: Tri;
   meeting: Tri;
