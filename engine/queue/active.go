@@ -1,6 +1,9 @@
 package queue
 
-import "slices"
+import (
+	"slices"
+	"time"
+)
 
 // Active lists the requests in the dispatcher's hands, oldest first, each as
 // the event that tells where it is now; At is when it arrived. It is what who
@@ -25,6 +28,9 @@ func (d *Dispatcher) active() []Event {
 			e.Kind = EventGranted
 			if g := t.current.Load(); g != nil {
 				e.Deployment, e.Queued = g.dep, g.issued.Sub(t.roundAt)
+				if first := g.first.Load(); first > 0 {
+					e.Kind, e.First = EventRunning, time.Duration(first)
+				}
 			}
 		case ended:
 			continue

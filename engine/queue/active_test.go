@@ -29,3 +29,38 @@ func TestActiveTellsWhereEveryRequestIs(t *testing.T) {
 		t.Errorf("got  %q\nwant %q", got, want)
 	}
 }
+
+// Sent to a node and run by it are different things, for who has watched and
+// for who begins to.
+func TestRequestRunsOnceItsNodeAnswers(t *testing.T) {
+	x := newFx(t, machine("studio", loaded("qwen3", 1)))
+	sub := x.d.cfg.Events.Subscribe()
+	defer sub.Close()
+	x.submit("a", "qwen3")
+	x.use("a")
+	if e := x.d.active()[0]; e.Kind != EventGranted {
+		t.Errorf("sent: %+v", e)
+	}
+	ticket, grant := x.tickets["a"], x.grants["a"]
+	stale := grant
+	stale.ID = "another"
+	ticket.Began(stale, x.d.now, time.Second)
+	if e := x.d.active()[0]; e.Kind != EventGranted {
+		t.Errorf("another grant's word counted: %+v", e)
+	}
+	ticket.Began(grant, x.d.now, 300*time.Millisecond)
+	if e := x.d.active()[0]; e.Kind != EventRunning || e.First != 300*time.Millisecond || e.Deployment.Model != "qwen3" {
+		t.Errorf("running: %+v", e)
+	}
+	var kinds string
+	for len(sub.C) > 0 {
+		e := <-sub.C
+		kinds += string(e.Kind) + " "
+		if e.Kind == EventRunning && (e.Request != "a" || e.Deployment.Model != "qwen3" || e.First != 300*time.Millisecond) {
+			t.Errorf("event %+v", e)
+		}
+	}
+	if kinds != "queued granted running " {
+		t.Errorf("events %q", kinds)
+	}
+}

@@ -8,7 +8,7 @@ import (
 
 // Event is something that happened to a request here, for the live feed.
 // Queued, granted (sent to) and running are different things: the last one is
-// the agent's to say.
+// told by who reads the answer, see Ticket.Began.
 type Event struct {
 	At         time.Time          `json:"at"`
 	Kind       EventKind          `json:"kind"`
@@ -19,6 +19,7 @@ type Event struct {
 	From       fleet.DeploymentID `json:"from,omitzero"` // EventMoved: the lane it waited in
 	Attempt    int                `json:"attempt,omitempty"`
 	Queued     time.Duration      `json:"queued,omitempty"`
+	First      time.Duration      `json:"first,omitempty"`   // EventRunning: from the attempt's start to first content
 	Outcome    fleet.Outcome      `json:"outcome,omitempty"` // EventDone
 	Reason     string             `json:"reason,omitempty"`
 }
@@ -32,6 +33,7 @@ const (
 	EventHeld     EventKind = "held"     // nobody may serve it now; waits for a change
 	EventMoved    EventKind = "moved"    // an idle slot took it over
 	EventGranted  EventKind = "granted"  // may be sent to the node
+	EventRunning  EventKind = "running"  // the node has begun to answer
 	EventReturned EventKind = "returned" // the grant was not used in time
 	EventRefused  EventKind = "refused"  // the node said no; back to its place
 	EventDone     EventKind = "done"
@@ -50,6 +52,22 @@ func (d *Dispatcher) note(t *Ticket, kind EventKind) {
 		e.Deployment = t.decision.Chosen
 	}
 	d.cfg.Events.Publish(e)
+}
+
+// Began says that the node has begun to answer with a grant: its first content
+// came, first after the attempt's start. It never blocks, and changes nothing
+// but what is shown.
+func (t *Ticket) Began(g fleet.Grant, at time.Time, first time.Duration) {
+	cur := t.current.Load()
+	if cur == nil || cur.id != g.ID {
+		return
+	}
+	cur.first.Store(int64(max(1, first)))
+	if !t.d.cfg.Events.Watched() {
+		return
+	}
+	t.d.cfg.Events.Publish(Event{At: at, Kind: EventRunning, Request: t.q.Request, App: t.q.Needs.App, Model: t.q.Model,
+		Deployment: cur.dep, First: first})
 }
 
 func (d *Dispatcher) noteMove(t *Ticket, from fleet.DeploymentID) {

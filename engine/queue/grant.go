@@ -26,6 +26,8 @@ type grant struct {
 	// use is decided once, by whoever comes first: the gateway that presents
 	// the grant, or the loop that takes it back.
 	use atomic.Int32
+	// first is how long its first content took, in nanoseconds; 0 = none came yet.
+	first atomic.Int64
 
 	pressed          bool // the runtime's own queue was full: its end frees nothing there
 	over, closed     bool
