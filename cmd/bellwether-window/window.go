@@ -44,7 +44,7 @@ func show(address string, orders io.Reader, says io.Writer) (code int) {
 		}
 	}()
 	err := wails.Run(&options.App{
-		Title: "Bellwether", Width: 1180, Height: 780, MinWidth: 480, MinHeight: 400,
+		Title: "Bellwether", Width: 1180, Height: 740, MinWidth: 480, MinHeight: 400,
 		AssetServer:              &assetserver.Options{Handler: start(address)},
 		EnableDefaultContextMenu: true,
 		Menu:                     appMenu(),
