@@ -131,7 +131,7 @@ func titleOf(id string) string {
 	kind, name, _ := strings.Cut(id, ".")
 	title := map[string]string{
 		"port": "Address for apps", "keys": "API keys", "store": "Decision records", "settings": "Settings file", "catalogue": "Catalogue of your own",
-		"declarations": "Declarations", "embeddings": "Embedding contracts", "runtime": "Runtime", "program": "Program", "pool": "Memory pool",
+		"declarations": "Declarations", "embeddings": "Embedding contracts", "policy": "Fleet policy", "runtime": "Runtime", "program": "Program", "pool": "Memory pool",
 		"memory": "Memory", "gpu": "Graphics card", "pause": "Pause", "state": "Saved state", "agent": "Node",
 	}[kind]
 	if title == "" {
@@ -145,7 +145,7 @@ func titleOf(id string) string {
 
 // settingOfCheck says which setting a kind of check is about.
 var settingOfCheck = map[string]string{
-	"port": "listen", "keys": "security.api_keys", "pool": "pools", "embeddings": "embeddings", "declarations": "deployments",
+	"port": "listen", "keys": "security.api_keys", "pool": "pools", "embeddings": "embeddings", "policy": "embeddings", "declarations": "deployments",
 }
 
 // health runs every check, for the feed and the bundle.

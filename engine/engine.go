@@ -140,7 +140,7 @@ func New(o Options) (e *Engine, err error) {
 	if e.secret, err = e.identity(); err != nil {
 		return e, err
 	}
-	if e.fleetPolicy, err = openPolicy(PolicyPath(o.Folders)); err != nil {
+	if e.fleetPolicy, err = openPolicy(PolicyPath(o.Folders), e.store, e.log); err != nil {
 		return e, err
 	}
 	if err := e.listen(); err != nil {
@@ -158,6 +158,10 @@ func (e *Engine) identity() ([]byte, error) {
 		secret = make([]byte, 32)
 		_, _ = rand.Read(secret)
 		err = desktop.WritePrivate(path, secret)
+	}
+	var odd *desktop.NoFileError
+	if errors.As(err, &odd) {
+		return nil, fmt.Errorf("read the node's key: %w: move it away, and this machine becomes a new node", err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read the node's key: %w", err)

@@ -6,8 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"maps"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -35,6 +38,9 @@ type FleetPolicy struct {
 // wait, and changes wait for each other and for the disk.
 type policyFile struct {
 	path string
+	copy policyCopy // nil = none is kept
+	log  *slog.Logger
+	news policyNews // of the start
 	mu   sync.Mutex // held over a change and its write, so that file and memory are one
 	doc  atomic.Pointer[FleetPolicy]
 }
@@ -42,36 +48,72 @@ type policyFile struct {
 // PolicyPath is where the fleet policy lies in the data folder.
 func PolicyPath(f desktop.Folders) string { return filepath.Join(f.Data, "fleet-policy.json") }
 
-// openPolicy reads the document; where there is none yet it is empty. A damaged
-// one is an error: what it held is not known, and to go on without it would bind
-// contracts anew, to whatever is installed today.
-func openPolicy(path string) (*policyFile, error) {
-	f := &policyFile{path: path}
-	text, err := desktop.ReadPrivate(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		f.doc.Store(&FleetPolicy{})
-		return f, nil
-	}
+// openPolicy reads the document; where there is none yet it is empty, unless the
+// copy remembers one. A damaged one is an error: to go on without it could bind
+// contracts anew, to whatever is installed today, and what became of it is for
+// its owner to see.
+func openPolicy(path string, kept policyCopy, log *slog.Logger) (*policyFile, error) {
+	f := &policyFile{path: path, copy: kept, log: log}
+	copied, err := remembered(kept)
 	if err != nil {
-		return nil, fmt.Errorf("read the fleet policy: %w", err)
+		log.Warn("what the database remembers of the fleet policy could not be read", "err", err)
 	}
-	doc, err := parsePolicy(text)
+	file, err := readPolicy(path)
 	if err != nil {
-		return nil, &PolicyError{Path: path, Err: err}
+		var bad *PolicyError
+		if errors.As(err, &bad) {
+			bad.Copied = copied
+		}
+		return nil, err
+	}
+	doc, news := reconcile(file, copied)
+	if f.news = news; doc != file && doc.Revision > 0 {
+		if err := f.write(doc); err != nil {
+			return nil, err
+		}
+	}
+	if doc != copied && doc.Revision > 0 {
+		f.remember(doc)
 	}
 	f.doc.Store(doc)
+	f.tell()
 	return f, nil
 }
 
-// PolicyError reports a fleet policy that cannot be understood.
+// readPolicy reads the file, nil where there is none.
+func readPolicy(path string) (*FleetPolicy, error) {
+	text, err := desktop.ReadPrivate(path)
+	var exposed *desktop.ExposedError
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case errors.As(err, &exposed): // says what to do
+		return nil, fmt.Errorf("read the fleet policy: %w", err)
+	case errors.Is(err, fs.ErrPermission):
+		return nil, fmt.Errorf("read the fleet policy: %w; give it to the user that runs Bellwether", err)
+	case err != nil:
+		return nil, &PolicyError{Path: path, Err: err}
+	}
+	doc, err := parsePolicy(text)
+	if err != nil {
+		return nil, &PolicyError{Path: path, Err: fmt.Errorf("it is damaged: %w", err)}
+	}
+	return doc, nil
+}
+
+// PolicyError reports a fleet policy that cannot be read or understood.
 type PolicyError struct {
-	Path string
-	Err  error
+	Path   string
+	Err    error
+	Copied *FleetPolicy // what the database remembers of it, nil = nothing
 }
 
 func (e *PolicyError) Error() string {
-	return fmt.Sprintf("%s is damaged (%v). It holds which models your embedding contracts are bound to, so nothing is started without it: "+
-		"put it back from a backup, or set embeddings.NAME.identity of every contract to what its index was made with and delete the file", e.Path, e.Err)
+	said := fmt.Sprintf("%s cannot be used (%v). It holds which models your embedding contracts are bound to, so nothing is started without it: put it back from a backup, or ", e.Path, e.Err)
+	if e.Copied != nil {
+		return said + fmt.Sprintf("move it away, and it is written anew as the database remembers it (revision %d, with %s)", e.Copied.Revision, strings.Join(slices.Sorted(maps.Keys(e.Copied.Anchors)), ", "))
+	}
+	return said + "set embeddings.NAME.identity of every contract to what its index was made with and move it away"
 }
 
 func (e *PolicyError) Unwrap() error { return e.Err }
@@ -116,14 +158,22 @@ func (f *policyFile) Replace(next *FleetPolicy) error {
 	if have := f.doc.Load().Revision; next.Revision != have+1 {
 		return &RevisionError{Want: next.Revision - 1, Have: have}
 	}
-	text, err := json.MarshalIndent(next, "", "  ")
+	if err := f.write(next); err != nil {
+		return err
+	}
+	f.remember(next)
+	f.doc.Store(next)
+	return nil
+}
+
+func (f *policyFile) write(doc *FleetPolicy) error {
+	text, err := json.MarshalIndent(doc, "", "  ")
 	if err != nil {
 		return err
 	}
 	if err := desktop.WritePrivate(f.path, append(text, '\n')); err != nil {
 		return fmt.Errorf("keep the fleet policy: %w", err)
 	}
-	f.doc.Store(next)
 	return nil
 }
 

@@ -3,6 +3,7 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -16,7 +17,7 @@ import (
 
 func policyAt(t *testing.T, path string) *policyFile {
 	t.Helper()
-	f, err := openPolicy(path)
+	f, err := openPolicy(path, nil, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

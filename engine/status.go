@@ -112,6 +112,7 @@ func (e *Engine) findings() []admin.Finding {
 	found = append(found, storeFinding(e.store.Health()))
 	found = append(found, e.settingsFindings()...)
 	found = append(found, e.clashFindings()...)
+	found = append(found, e.fleetPolicy.news.findings(e.fleetPolicy.Current())...)
 	return append(found, e.contractFindings()...)
 }
 

@@ -46,12 +46,13 @@ func (doctorCmd) Run(e *environ) error {
 // examine looks at the machine where no engine can be asked; absent says why not.
 func (e *environ) examine(absent error) []admin.Finding {
 	findings := []admin.Finding{{ID: "engine", Severity: "broken", Text: absent.Error()}}
-	config, _, err := (&settingFlags{}).load(e)
+	config, folders, err := (&settingFlags{}).load(e)
 	if err != nil {
 		findings = append(findings, admin.Finding{ID: "settings", Severity: "broken", Text: err.Error()})
 	} else if _, err := engine.ReadCatalogue(assets.Catalogue(), config.OwnCatalogue()); err != nil {
 		findings = append(findings, admin.Finding{ID: "catalogue", Severity: "broken", Text: "The catalogue is wrong:\n" + err.Error()})
 	}
+	findings = append(findings, engine.ExaminePolicy(folders)...)
 	return append(findings, engine.Examine(context.Background(), config)...)
 }
 

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"testing"
 )
 
@@ -63,6 +64,19 @@ func TestPrivateFileIsReplacedWholeAndOwnersOnly(t *testing.T) {
 	var exposed *ExposedError
 	if _, err := ReadPrivate(path); !errors.As(err, &exposed) {
 		t.Errorf("a file others can read: %v, want *ExposedError", err)
+	}
+}
+
+// A folder's rights have nothing to do with why it cannot be read as a file.
+func TestFolderInPlaceOfAPrivateFileIsCalledOne(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "node.key")
+	if err := os.Mkdir(path, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	_, err := ReadPrivate(path)
+	var odd *NoFileError
+	if !errors.As(err, &odd) || !strings.Contains(err.Error(), "node.key is a folder") {
+		t.Errorf("got %v", err)
 	}
 }
 

@@ -38,9 +38,12 @@ func WritePrivate(path string, data []byte) error {
 }
 
 // ReadPrivate reads a file that WritePrivate wrote. A file that others may
-// read is refused with *ExposedError (its secret may be known), a missing one
-// is fs.ErrNotExist.
+// read is refused with *ExposedError (its secret may be known), what is no file
+// with *NoFileError, a missing one is fs.ErrNotExist.
 func ReadPrivate(path string) ([]byte, error) {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return nil, &NoFileError{Path: path, Mode: info.Mode().Type()} // to open a pipe would wait
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -67,6 +70,27 @@ func RemovePrivate(path string) error {
 		return err
 	}
 	return nil
+}
+
+// NoFileError reports something else in the place of a file.
+type NoFileError struct {
+	Path string
+	Mode fs.FileMode // its type bits
+}
+
+func (e *NoFileError) Error() string {
+	what := "no file"
+	switch {
+	case e.Mode.IsDir():
+		what = "a folder"
+	case e.Mode&fs.ModeNamedPipe != 0:
+		what = "a pipe"
+	case e.Mode&fs.ModeSocket != 0:
+		what = "a socket"
+	case e.Mode&fs.ModeDevice != 0:
+		what = "a device"
+	}
+	return fmt.Sprintf("%s is %s, and should be a file", filepath.Base(e.Path), what)
 }
 
 // ExposedError reports a private file that other users can read.
