@@ -110,7 +110,7 @@ func (j *judge) aliasFor(name string) (*Alias, string) {
 // expandOpen adds every model of the fleet that an open alias may mean, by
 // name: those with its tags that are not known to be no chat models. What else
 // is in a model's way is told model by model.
-func (j *judge) expandOpen(a *Alias, fallback bool) {
+func (j *judge) expandOpen(a *Alias, called string, fallback bool) {
 	var names []string
 	seen := map[string]bool{}
 	for i := range j.v.Fleet.Nodes {
@@ -131,7 +131,7 @@ func (j *judge) expandOpen(a *Alias, fallback bool) {
 		return strings.Compare(fleet.CanonicalModel(a), fleet.CanonicalModel(b))
 	})
 	for _, name := range names {
-		j.add(want{name: name, alias: a, fallback: fallback})
+		j.add(want{name: name, alias: a, called: called, fallback: fallback})
 	}
 }
 

@@ -107,14 +107,27 @@ func (j *judge) planContext(c *cand) {
 // is the need, and nothing is shrunk.
 func (j *judge) shrinkOutput(c *cand) {
 	p, t := &c.ctx, &c.Tokens
-	if p.offers == 0 || p.need <= p.offers || t.Output <= usualOutput ||
-		c.habits.OutputAt(j.q.Needs.PrimaryTask).N >= fewAnswers {
+	if p.offers == 0 || p.need <= p.offers || !j.shrinkable(c) {
 		return
 	}
 	if left := p.offers - t.Input - t.Reasoning; left >= usualOutput {
 		t.Output = left
 		p.need = p.offers
 	}
+}
+
+func (j *judge) shrinkable(c *cand) bool {
+	return c.Tokens.Output > usualOutput && c.habits.OutputAt(j.q.Needs.PrimaryTask).N < fewAnswers
+}
+
+// overlong is by how many tokens the prompt of a request that does not fit is too
+// long.
+func (j *judge) overlong(c *cand) int {
+	output := c.Tokens.Output
+	if j.shrinkable(c) {
+		output = usualOutput
+	}
+	return c.Tokens.Input + output + c.Tokens.Reasoning - c.ctx.offers
 }
 
 // stepUp is the smallest power of two that holds n, but never above the

@@ -157,7 +157,7 @@ func (j *judge) notForContract() bool {
 	switch {
 	case n.Role != RoleEmbedding:
 		d.Verdict = Refuse
-		d.Decisive = &Exclusion{Code: fleet.CodeRole, Operands: []any{d.Contract, string(n.Role)}}
+		d.Decisive = &Exclusion{Code: fleet.CodeRole, Operands: []any{d.Contract, string(n.Role), fleet.Yes.String()}}
 		d.Status, d.RefuseCode = statusOf(*d.Decisive)
 		return true
 	case n.Dimensions > 0 && c.Dimensions > 0 && n.Dimensions != c.Dimensions:

@@ -19,13 +19,13 @@ func (j *judge) checkModel(c *cand) {
 	}
 	wrongRole := d.Can(roleCapability(n.Role)).Support == fleet.No
 	if wrongRole {
-		c.exclude(fleet.CodeRole, false, d.ID.Model, string(n.Role))
+		c.exclude(fleet.CodeRole, false, d.ID.Model, string(n.Role), d.Can(fleet.CapEmbedding).Support.String())
 	}
-	if j.localOnly() && d.ID.Node != j.q.Origin {
-		c.exclude(fleet.CodeLocality, false, c.node.Name)
+	if who := j.keptLocal(); who != "" && d.ID.Node != j.q.Origin {
+		c.exclude(fleet.CodeLocality, false, c.node.Name, who, j.d.Alias)
 	}
-	if a := j.wants[c.want].alias; a != nil {
-		checkAlias(c, a)
+	if w := &j.wants[c.want]; w.alias != nil {
+		checkAlias(c, w.alias, w.called)
 	}
 	j.checkIdentity(c)
 	for _, name := range j.missing(d) {
@@ -39,7 +39,7 @@ func (j *judge) checkModel(c *cand) {
 		c.exclude(fleet.CodeRemoteImage, false)
 	}
 	if p := &c.ctx; !n.Truncates && p.offers > 0 && p.need > p.offers {
-		c.exclude(fleet.CodeContext, false, p.need, p.offers, c.node.Name, d.Kind)
+		c.exclude(fleet.CodeContext, false, p.need, p.offers, c.node.Name, d.Kind, d.MaxContext, c.Tokens.Input, j.overlong(c))
 	}
 	if c.ctx.offers == 0 && n.Role == RoleChat {
 		c.note("context_unknown")
@@ -71,19 +71,44 @@ func roleCapability(r Role) fleet.Capability {
 	return fleet.CapChat
 }
 
-func (j *judge) localOnly() bool {
+func (j *judge) localOnly() bool { return j.keptLocal() != "" }
+
+// Who keeps a request on its own machine: the second operand of the locality
+// exclusion.
+const (
+	localByRequest = "request"
+	localByAlias   = "alias"
+	localByFleet   = "fleet"
+)
+
+// keptLocal says who keeps the request on its own machine, "" when nobody does.
+// What the fleet says is told first: it is in the way whatever the others say.
+func (j *judge) keptLocal() string {
 	const here = "this_node"
-	return j.q.Needs.Locality == here || j.p.Locality == here || j.alias != nil && j.alias.Locality == here
+	switch {
+	case j.p.Locality == here:
+		return localByFleet
+	case j.alias != nil && j.alias.Locality == here:
+		return localByAlias
+	case j.q.Needs.Locality == here:
+		return localByRequest
+	default:
+		return ""
+	}
 }
 
-func checkAlias(c *cand, a *Alias) {
+// constraintVision is what the alias constraint says of require_vision; a tag is
+// "tag " and its name.
+const constraintVision = "vision"
+
+func checkAlias(c *cand, a *Alias, called string) {
 	for _, tag := range a.Tags {
 		if !slices.Contains(c.dep.Tags, tag) {
-			c.exclude(fleet.CodeAliasConstraint, false, c.dep.ID.Model, "tag "+tag)
+			c.exclude(fleet.CodeAliasConstraint, false, c.dep.ID.Model, "tag "+tag, called)
 		}
 	}
-	if a.RequireVision && c.dep.Can(fleet.CapVision).Support != fleet.Yes {
-		c.exclude(fleet.CodeAliasConstraint, false, c.dep.ID.Model, "vision")
+	if claim := c.dep.Can(fleet.CapVision); a.RequireVision && claim.Support != fleet.Yes {
+		c.exclude(fleet.CodeAliasConstraint, false, c.dep.ID.Model, constraintVision, called, claim.Support.String())
 	}
 }
 
@@ -159,7 +184,7 @@ func (j *judge) checkDeadline(c *cand) {
 	left := j.timeLeft()
 	first := seconds(j.loadSeconds(c) + c.prefillSeconds())
 	if c.mem.load && first > left {
-		c.exclude(fleet.CodeAdmission, false, admitDeadline, c.dep.ID.Model, first.Seconds(), left.Seconds())
+		c.exclude(fleet.CodeAdmission, false, admitDeadline, c.dep.ID.Model, first.Seconds(), left.Seconds(), j.q.Needs.Timeout > 0 && j.q.Needs.Timeout < j.p.Total)
 	}
 }
 

@@ -191,10 +191,15 @@ func (j *judge) absences() {
 			n := &j.nodes[k]
 			if !j.has(i, n) && !j.hasReplica(n) {
 				id := fleet.DeploymentID{Node: n.Node.Node, Runtime: anyRuntime, Model: w.name}
-				j.exclusions()[id] = []Exclusion{{Code: fleet.CodeModelAbsent, Operands: []any{w.name, n.Name}}}
+				j.exclusions()[id] = []Exclusion{{Code: fleet.CodeModelAbsent, Operands: []any{w.name, n.Name, pulls(n.Node)}}}
 			}
 		}
 	}
+}
+
+// pulls reports whether a node has a runtime that fetches models by name.
+func pulls(n *fleet.Node) bool {
+	return slices.ContainsFunc(n.Runtimes, func(rt fleet.RuntimeState) bool { return rt.Kind == kindOllama })
 }
 
 // anyRuntime stands for the runtime in the id of a model that a node lacks.

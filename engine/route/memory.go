@@ -262,10 +262,10 @@ func (j *judge) excludeMemory(c *cand, shares []share, short *shortage, limit, c
 			continue
 		}
 		if never(c, shares) {
-			c.exclude(fleet.CodeMemory, false, memoryNever, c.dep.ID.Model, max(s.need, s.size), largestLimit(c.node), c.node.Name)
+			c.exclude(fleet.CodeMemory, false, memoryNever, c.dep.ID.Model, max(s.need, s.size), largestLimit(c.node), c.node.Name, largestTotal(c.node))
 			return
 		}
-		c.exclude(fleet.CodeMemory, true, memoryNow, c.dep.ID.Model, max(s.need, s.size), max(0, max(s.need, s.size)-short.bytes(i)), c.node.Name, s.pool.Name)
+		c.exclude(fleet.CodeMemory, true, memoryNow, c.dep.ID.Model, max(s.need, s.size), max(0, max(s.need, s.size)-short.bytes(i)), c.node.Name, s.pool.Name, s.pool.Limit > 0 && short.ledger[i] <= 0)
 		return
 	}
 	c.exclude(fleet.CodeMemory, true, memoryCount, c.dep.ID.Runtime, int64(count), int64(limit), c.node.Name)
@@ -285,6 +285,14 @@ func never(c *cand, shares []share) bool {
 func largestLimit(n *nodeView) (most int64) {
 	for i := range n.pools {
 		most = max(most, capOf(n, &n.pools[i]))
+	}
+	return most
+}
+
+// largestTotal is what a pool could give if its owner let models have all of it.
+func largestTotal(n *nodeView) (most int64) {
+	for i := range n.pools {
+		most = max(most, n.pools[i].Total-n.pools[i].Margin)
 	}
 	return most
 }

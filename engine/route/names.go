@@ -13,6 +13,7 @@ type want struct {
 	canon    string             // its canonical form, for comparing
 	only     fleet.DeploymentID // asked by deployment id: no other will do; zero = any
 	alias    *Alias             // whose member it is, nil = named by the request
+	called   string             // the alias's key
 	listed   int                // place of the name it comes from in the request's list
 	order    int                // among those of its listed name, once ranked
 	fallback bool               // from the list behind the first choice
@@ -66,7 +67,7 @@ func (j *judge) expand(name string, fallback bool) {
 			j.d.Alias = called
 			j.d.Profile = j.profile(alias)
 		}
-		j.expandAlias(alias, fallback)
+		j.expandAlias(alias, called, fallback)
 		return
 	}
 	if d := j.deploymentNamed(name); d != nil {
@@ -76,13 +77,13 @@ func (j *judge) expand(name string, fallback bool) {
 	j.add(want{name: name, fallback: fallback})
 }
 
-func (j *judge) expandAlias(a *Alias, fallback bool) {
+func (j *judge) expandAlias(a *Alias, called string, fallback bool) {
 	if a.open() {
-		j.expandOpen(a, fallback)
+		j.expandOpen(a, called, fallback)
 		return
 	}
 	for _, m := range a.Models {
-		w := want{name: m, alias: a, fallback: fallback}
+		w := want{name: m, alias: a, called: called, fallback: fallback}
 		if d := j.deploymentNamed(m); d != nil {
 			w.name, w.only = d.ID.Model, d.ID
 		}

@@ -1,6 +1,7 @@
 package route
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -36,6 +37,9 @@ func (j *judge) giveUp() {
 	d := j.d
 	d.Verdict = Refuse
 	if !j.anyKnown() {
+		if j.unknownTemper() {
+			return
+		}
 		target := j.pullTarget()
 		switch {
 		case target == nil:
@@ -59,6 +63,36 @@ func (j *judge) giveUp() {
 		return
 	}
 	d.Status, d.RefuseCode = j.refusal()
+}
+
+// unknownTemper: auto has some tempers, and this is none of them. Nobody means a
+// model of that name, so none is fetched.
+func (j *judge) unknownTemper() bool {
+	const auto = "auto:"
+	if !strings.HasPrefix(strings.ToLower(j.q.Model), auto) {
+		return false
+	}
+	var there []string
+	for name := range j.p.Aliases {
+		if name == "auto" {
+			there = append(there, name, "auto:balanced")
+		} else if strings.HasPrefix(name, auto) {
+			there = append(there, name)
+		}
+	}
+	if len(there) == 0 {
+		return false
+	}
+	slices.Sort(there)
+	j.d.Status, j.d.RefuseCode = 404, RefuseUnknownModel
+	j.reason("unknown_temper", j.q.Model, strings.Join(slices.Compact(there), ", "), strings.Join(slices.Sorted(maps.Keys(j.p.Profiles)), ", "))
+	return true
+}
+
+func (j *judge) hasChatModel() bool {
+	return slices.ContainsFunc(j.nodes, func(n nodeView) bool {
+		return slices.ContainsFunc(n.Deployments, func(d fleet.Deployment) bool { return d.Can(fleet.CapChat).Support != fleet.No })
+	})
 }
 
 // wrongNode: the request names a node that is not there or lacks the model.
@@ -95,7 +129,11 @@ func (j *judge) unknown() {
 	names, all := installed(j.v.Fleet, 5)
 	switch {
 	case j.alias != nil && j.alias.open():
-		j.reason("alias_empty", j.d.Alias, strings.Join(j.alias.Tags, ", "))
+		tags, lacking := strings.Join(j.alias.Tags, ", "), ""
+		if j.hasChatModel() {
+			lacking = tags
+		}
+		j.reason("alias_empty", j.d.Alias, tags, lacking)
 	case j.alias != nil:
 		j.reason("alias_absent", j.d.Alias, strings.Join(j.alias.Models, ", "))
 	case all == 0:

@@ -138,7 +138,6 @@ func (j *judge) explainRank(winner, best *rival, of int) {
 
 func (j *judge) rival(c *cand) rival {
 	r := rival{cand: c, quality: j.quality(c.dep, c.habits), overhead: float64(sizeOr(c.dep, unknownWeights))}
-	r.latency, r.latencyLabel = j.latency(c)
 	if !c.inMemory() {
 		r.residency = c.speed.load
 	} else if c.state == fleet.Loading {
@@ -147,16 +146,48 @@ func (j *judge) rival(c *cand) rival {
 	return r
 }
 
-// latency is what an answer takes there: measured for the task, else guessed
-// from reading the active weights once a token.
-func (j *judge) latency(c *cand) (seconds float64, label string) {
-	if f := c.speeds.Tasks[j.q.Needs.PrimaryTask]; f.N >= fewSpeeds {
-		return f.V, "latency:measured"
+// latencies are what an answer takes of each rival: measured for the task, else
+// guessed from reading the active weights once a token. A guess is of an answer
+// as long as the measured ones, or it would not compare: the median of a task
+// whose answers are long would stand against a short one.
+func (j *judge) latencies(rivals []rival) {
+	tokens := j.usualAnswer(rivals)
+	for i := range rivals {
+		r := &rivals[i]
+		if f := j.measuredAnswer(r.cand); f.N >= fewSpeeds {
+			r.latency, r.latencyLabel = f.V, "latency:measured"
+			continue
+		}
+		r.latency, r.latencyLabel = tokens/coldDecode(r.node.Node, r.dep), "latency:size-heuristic"
 	}
-	return usualTokens / coldDecode(c.node.Node, c.dep), "latency:size-heuristic"
+}
+
+// measuredAnswer is the median of a candidate's answers for the request's task.
+func (j *judge) measuredAnswer(c *cand) evidence.Figure {
+	return c.speeds.Tasks[j.q.Needs.PrimaryTask]
+}
+
+// usualAnswer is how many tokens the measured rivals' answers took: what each
+// writes in its median time, in the mean of their orders of magnitude, since one
+// that thinks writes ten times as much. Reading the prompt counts as writing: who
+// reads slowly writes slowly. Where nothing is measured all are guessed alike, and
+// the length makes no difference.
+func (j *judge) usualAnswer(rivals []rival) float64 {
+	sum, n := 0.0, 0
+	for i := range rivals {
+		if f := j.measuredAnswer(rivals[i].cand); f.N >= fewSpeeds {
+			sum += math.Log(max(1, f.V*rivals[i].speed.decode))
+			n++
+		}
+	}
+	if n == 0 {
+		return usualTokens
+	}
+	return math.Exp(sum / float64(n))
 }
 
 func (j *judge) scoreRivals(rivals []rival, w Weights) {
+	j.latencies(rivals)
 	latency := spread(rivals, func(r *rival) float64 { return r.latency })
 	residency := spread(rivals, func(r *rival) float64 { return r.residency })
 	overhead := spread(rivals, func(r *rival) float64 { return r.overhead })

@@ -1,6 +1,7 @@
 package route
 
 import (
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -139,6 +140,39 @@ func TestMeasuredLatencyOfTheTaskCounts(t *testing.T) {
 	_, by := ranking(t, threeModels+"measured studio/ollama/a tasks chat=9x5,coding=1x5\nmeasured studio/ollama/c tasks chat=3x5\nask auto task chat clear")
 	if a, c := by["a"], by["c"]; a.LatencyCost != 1 || !strings.Contains(a.Evidence, "latency:measured") || !strings.Contains(by["b"].Evidence, "latency:size-heuristic") {
 		t.Errorf("a %v %s, b %s, c %v: want a slowest and its time measured", a.LatencyCost, a.Evidence, by["b"].Evidence, c.LatencyCost)
+	}
+}
+
+// What was measured and what is guessed are of answers of one length: the same
+// machine and weights cost the same either way, whatever a task's answers take.
+func TestGuessedLatencyIsOfAnAnswerAsLongAsTheMeasured(t *testing.T) {
+	const two = `
+node studio memory 64GB bandwidth 400
+  pool unified limit 60GB free 50GB
+  runtime ollama pool unified
+  model ollama/seen:8b digest s weights 5GB loaded 8192 caps llm priors any=0.7@operator
+  model ollama/new:8b digest n weights 5GB loaded 8192 caps llm priors any=0.7@operator
+  model ollama/new:32b digest b weights 20GB loaded 8192 caps llm priors any=0.7@operator
+`
+	gigabyte := float64(int64(gb))
+	rate := func(weights float64) float64 { return 1 / (weights*gigabyte/1e9/(0.85*400) + 0.003) }
+	for _, tokens := range []float64{20, 100, 900, 6000} { // of the answers measured, at the rate guessed
+		seconds := tokens / rate(5)
+		_, by := ranking(t, two+fmt.Sprintf("measured studio/ollama/seen:8b decode %.9fx9 tasks chat=%.9fx9\nask auto task chat clear", rate(5), seconds))
+		seen, same, big := by["seen:8b"], by["new:8b"], by["new:32b"]
+		if math.Abs(seen.LatencyCost-same.LatencyCost) > 1e-3 || big.LatencyCost != 1 {
+			t.Errorf("answers of %v tokens: measured %v, the same unmeasured %v, a model four times as large %v", tokens, seen.LatencyCost, same.LatencyCost, big.LatencyCost)
+		}
+	}
+	// Measured to be half as fast as its size lets one guess: it costs more.
+	_, by := ranking(t, two+fmt.Sprintf("measured studio/ollama/seen:8b decode %.9fx9 tasks chat=20x9\nask auto task chat clear", rate(5)/2))
+	if seen, same := by["seen:8b"], by["new:8b"]; seen.LatencyCost <= same.LatencyCost {
+		t.Errorf("slower than guessed costs %v, as guessed %v", seen.LatencyCost, same.LatencyCost)
+	}
+	// Where all are measured, their medians are what counts, whatever they write.
+	_, by = ranking(t, two+"measured studio/ollama/seen:8b decode 90x9 tasks chat=4x9\nmeasured studio/ollama/new:8b decode 20x9 tasks chat=1x9\nmeasured studio/ollama/new:32b decode 5x9 tasks chat=3x9\nask auto task chat clear")
+	if a, b, c := by["seen:8b"].LatencyCost, by["new:8b"].LatencyCost, by["new:32b"].LatencyCost; a != 1 || b != 0 || !near(c, 2.0/3) {
+		t.Errorf("medians of 4, 1 and 3 s cost %v, %v, %v", a, b, c)
 	}
 }
 

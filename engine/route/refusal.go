@@ -101,9 +101,10 @@ func (d *Decision) byExclusion(p *dialect.Problem, q *Query) {
 	p.Retry = no()
 	switch x.Code {
 	case fleet.CodeContext:
-		need, most := d.contextNumbers()
+		need, most, nearest := d.contextNumbers()
 		p.Tokens, p.MaxTokens = need, most
 		p.Param = "messages"
+		_, p.Remedy = Sentences(nearest)
 		p.Message = fmt.Sprintf("this request needs %s tokens, and the largest context of %s is %s.", comma(int64(need)), q.Model, comma(int64(most)))
 	case fleet.CodeFieldNotHonoured:
 		p.Param = x.text(0)
@@ -120,20 +121,26 @@ var capabilityParams = map[fleet.Capability]string{
 }
 
 // contextNumbers are the need and the window of the deployment that comes
-// nearest: what a client must get below.
-func (d *Decision) contextNumbers() (need, most int) {
-	for _, all := range d.Exclusions {
-		for _, x := range all {
+// nearest: what a client must get below. nearest is the check to tell the remedy
+// of: its own, unless another's window can be made large enough.
+func (d *Decision) contextNumbers() (need, most int, nearest Exclusion) {
+	helps := false
+	for _, id := range slices.SortedFunc(maps.Keys(d.Exclusions), fleet.DeploymentID.Compare) {
+		for _, x := range d.Exclusions[id] {
 			if x.Code != fleet.CodeContext {
 				continue
 			}
 			n, m := int(x.number(0)), int(x.number(1))
-			if m > most || m == most && n < need {
+			nearer := m > most || m == most && n < need
+			if nearer {
 				need, most = n, m
+			}
+			if can := x.restartHelps(); nearer && can == helps || can && !helps {
+				nearest, helps = x, can
 			}
 		}
 	}
-	return need, most
+	return need, most, nearest
 }
 
 // byReason: the name itself is the matter.
@@ -172,6 +179,11 @@ func (d *Decision) notFound(p *dialect.Problem, q *Query, r Reason, t func(int) 
 	case "alias_empty":
 		p.Message = fmt.Sprintf("model '%s' not found: %s.", q.Model, RenderReason(r))
 		p.Remedy = "Fetch one with `bellwether models pull NAME`, and see that a runtime is up with `bellwether doctor`."
+		if lacking := t(2); lacking != "" { // there are models to choose, and none is marked so
+			p.Remedy = "Give a model the tags in the settings (deployments: [{match: NAME, tags: [" + lacking + "]}]), or change aliases." + t(0) + ".tags."
+		}
+	case "unknown_temper":
+		p.Remedy = "Ask for one of: " + t(1) + ". Other weights are asked for by the header X-Fleet-Profile: " + t(2) + "."
 	case "alias_absent":
 		p.Message = fmt.Sprintf("model '%s' not found: none of its alias's models is installed (%s).", q.Model, t(1))
 		p.Remedy = "Pull one of them, or change the alias."
