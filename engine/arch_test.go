@@ -43,7 +43,7 @@ var arrows = map[string]string{
 	"platform/hardware":     "",
 	"platform/sense":        "",
 	"platform/desktop":      "",
-	"app":                   "engine app/* platform/* assets frontend",
+	"app":                   "engine engine/admin engine/fleet engine/socket app/* platform/* assets frontend", // the tray reads the feed as windows do
 	"app/tray":              "",
 	"app/window":            "app/window/child platform/desktop",
 	"app/window/child":      "", // what the window and its parent agree on

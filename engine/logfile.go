@@ -3,13 +3,17 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"sync"
+
+	"bellwether/platform/desktop"
 )
 
 const (
 	logFileName = "bellwether.log"
+	appLogName  = "app.log" // of the desktop app: what it says before and beside an engine
 	// A log file that has grown to logFileMost bytes becomes bellwether.log.1, and
 	// so on; logFilesKept of them stay beside the one being written.
 	logFileMost  = 4 << 20
@@ -25,12 +29,20 @@ type logFile struct {
 	size int64
 }
 
-// openLogFile opens the log in a folder, which it makes if need be.
-func openLogFile(folder string) (*logFile, error) {
+// LogPath is where the engine of these folders writes its log, AppLogPath where
+// the desktop app does.
+func LogPath(f desktop.Folders) string    { return filepath.Join(f.Logs, logFileName) }
+func AppLogPath(f desktop.Folders) string { return filepath.Join(f.Logs, appLogName) }
+
+// OpenAppLog opens the log of the desktop app, turned over like the engine's.
+func OpenAppLog(f desktop.Folders) (io.WriteCloser, error) { return openLogFile(f.Logs, appLogName) }
+
+// openLogFile opens a log in a folder, which it makes if need be.
+func openLogFile(folder, name string) (*logFile, error) {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return nil, fmt.Errorf("make the log's folder: %w", err)
 	}
-	l := &logFile{path: filepath.Join(folder, logFileName)}
+	l := &logFile{path: filepath.Join(folder, name)}
 	if err := l.open(); err != nil {
 		return nil, fmt.Errorf("open the log: %w", err)
 	}

@@ -9,7 +9,7 @@ import (
 
 func TestALogFileTurnsOverBySize(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "logs")
-	l, err := openLogFile(dir)
+	l, err := openLogFile(dir, logFileName)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,7 +37,7 @@ func TestALogFileTurnsOverBySize(t *testing.T) {
 	if _, err := l.Write(line); err != nil {
 		t.Error("after its end: ", err)
 	}
-	if l, err = openLogFile(dir); err != nil || l.size != 1<<20 {
+	if l, err = openLogFile(dir, logFileName); err != nil || l.size != 1<<20 {
 		t.Errorf("it goes on at %d: %v", l.size, err)
 	}
 	_ = l.Close()

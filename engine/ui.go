@@ -116,7 +116,7 @@ func (e *Engine) startProbe(d fleet.DeploymentID) error {
 func (e *Engine) openLog() {
 	e.logs = admin.NewLogBook()
 	others := []slog.Handler{e.opts.Log.Handler()}
-	if e.logFile, e.logErr = openLogFile(e.opts.Folders.Logs); e.logErr == nil {
+	if e.logFile, e.logErr = openLogFile(e.opts.Folders.Logs, logFileName); e.logErr == nil {
 		var level slog.Leveler = slog.LevelInfo
 		if e.opts.Level != nil {
 			level = e.opts.Level

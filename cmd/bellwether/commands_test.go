@@ -395,7 +395,7 @@ func TestHelpAndVersionAreUnderstoodHoweverAsked(t *testing.T) {
 		args []string
 		says string
 	}{
-		{[]string{"help"}, "Exit codes"}, {[]string{"--help"}, "Exit codes"}, {nil, "Exit codes"},
+		{[]string{"help"}, "Exit codes"}, {[]string{"--help"}, "Exit codes"},
 		{[]string{"help", "pause"}, "Take no new work"}, {[]string{"--version"}, "bellwether "}, {[]string{"version"}, "bellwether "},
 	} {
 		var out, err strings.Builder

@@ -34,11 +34,12 @@ type cli struct {
 	DataDir string `help:"Folder of the engine's state." env:"FLEET_DATA_DIR" type:"path" placeholder:"DIR"`
 	JSON    bool   `help:"Print JSON for programs."`
 
+	Tray       trayCmd                   `cmd:"" aliases:"app" default:"withargs" help:"Run with an icon in the bar; what bellwether alone does."`
 	Serve      serveCmd                  `cmd:"" help:"Run the engine without a screen."`
 	Status     statusCmd                 `cmd:"" help:"Show this machine, its runtimes, queues and memory."`
 	Explain    explainCmd                `cmd:"" help:"Say where a request would go, and why, without running it."`
 	Decisions  decisionsCmd              `cmd:"" help:"Show where requests went, and why."`
-	Models     modelsCmd                 `cmd:"" help:"List, pull, load, unload and delete models."`
+	Models     modelsCmd                 `cmd:"" help:"List, pull, load, unload, delete and pin models."`
 	Probe      probeCmd                  `cmd:"" help:"Ask models what they can do: tools, JSON, images, context ..."`
 	Eval       evalCmd                   `cmd:"" help:"Measure how often models are right, task by task."`
 	Open       openCmd                   `cmd:"" help:"Open the admin UI, unlocked."`
@@ -67,11 +68,11 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		return exitFailed
 	}
 	switch {
-	case len(args) == 0, len(args) == 1 && args[0] == "help":
+	case len(args) == 1 && args[0] == "help":
 		args = []string{"--help"}
 	case len(args) == 1 && args[0] == "--version":
 		args = []string{"version"}
-	case args[0] == "help": // help COMMAND
+	case len(args) > 0 && args[0] == "help": // help COMMAND
 		args = append(args[1:], "--help")
 	}
 	return func() (code int) {

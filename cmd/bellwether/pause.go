@@ -3,6 +3,7 @@ package main
 import (
 	"time"
 
+	"bellwether/engine"
 	"bellwether/engine/admin"
 )
 
@@ -39,7 +40,7 @@ func nextTime(s string, now time.Time) (time.Time, error) {
 		return time.Date(t.Year(), t.Month(), t.Day(), hour, minute, 0, 0, t.Location())
 	}
 	if s == "tomorrow" {
-		return day(now.AddDate(0, 0, 1), 6, 0), nil
+		return engine.Tomorrow(now), nil
 	}
 	at, err := time.Parse("15:04", s)
 	if err != nil {

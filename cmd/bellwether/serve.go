@@ -70,27 +70,39 @@ func (c *serveCmd) Run(e *environ) error {
 	if err != nil {
 		return err
 	}
-	var level slog.LevelVar
+	log, level := e.logger(config)
+	eng, err := e.newEngine(config, folders, log, level)
+	if err != nil {
+		return served(err)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	e.greet(eng)
+	return eng.Run(ctx)
+}
+
+// logger is the log of a program that serves, and its level, which a reload of
+// the settings changes.
+func (e *environ) logger(config *engine.Config) (*slog.Logger, *slog.LevelVar) {
+	level := new(slog.LevelVar)
 	level.Set(config.Level())
-	log := slog.New(slog.NewTextHandler(e.err, &slog.HandlerOptions{Level: &level}))
+	return slog.New(slog.NewTextHandler(e.err, &slog.HandlerOptions{Level: level})), level
+}
+
+// newEngine makes the engine of serve and of the desktop app. What keeps it
+// from being made is for served to say.
+func (e *environ) newEngine(config *engine.Config, folders desktop.Folders, log *slog.Logger, level *slog.LevelVar) (*engine.Engine, error) {
 	for _, w := range config.Warnings {
 		log.Warn(w)
 	}
-	eng, err := engine.New(engine.Options{Config: config, Folders: folders, Version: version, Log: log, Level: &level, Catalogue: assets.Catalogue(), Sandbox: sandbox(), UI: frontend.Dist()})
+	eng, err := engine.New(engine.Options{Config: config, Folders: folders, Version: version, Log: log, Level: level, Catalogue: assets.Catalogue(), Sandbox: sandbox(), UI: frontend.Dist()})
+	var taken *engine.PortTakenError
+	if errors.As(err, &taken) {
+		taken.Owner = portOwner(taken.Port)
+		return nil, taken
+	}
 	if err != nil {
-		var held *desktop.HeldError
-		var taken *engine.PortTakenError
-		var entry *evidence.CatalogueError
-		switch {
-		case errors.As(err, &entry):
-			return coded(exitUsage, "%w", err)
-		case errors.As(err, &held):
-			return coded(exitRefused, "%w", err)
-		case errors.As(err, &taken):
-			taken.Owner = portOwner(taken.Port)
-			return coded(exitRefused, "%w", taken)
-		}
-		return err
+		return nil, err
 	}
 	if os.Getenv("GOGC") == "" {
 		// The live heap is some ten MB, so that Go's own target collects a dozen
@@ -98,10 +110,21 @@ func (c *serveCmd) Run(e *environ) error {
 		// request takes, for about 12 MB more under load and next to none idle.
 		debug.SetGCPercent(200)
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	e.greet(eng)
-	return eng.Run(ctx)
+	return eng, nil
+}
+
+// served gives what kept an engine from serving the exit code it means.
+func served(err error) error {
+	var held *desktop.HeldError
+	var taken *engine.PortTakenError
+	var entry *evidence.CatalogueError
+	switch {
+	case errors.As(err, &entry):
+		return coded(exitUsage, "%w", err)
+	case errors.As(err, &held), errors.As(err, &taken):
+		return coded(exitRefused, "%w", err)
+	}
+	return err
 }
 
 // greet tells a person at a terminal what to do next.

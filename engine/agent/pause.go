@@ -57,6 +57,12 @@ func (a *Agent) Drain() {
 	_ = a.ask(context.Background(), func(s *state) { s.draining, s.dirty = true, true })
 }
 
+// Undrain calls a Drain off; a pause stays, and so does the end of a node that
+// stops.
+func (a *Agent) Undrain() {
+	_ = a.ask(context.Background(), func(s *state) { s.draining, s.dirty = s.stopping, true })
+}
+
 func (s *state) onPause(reason string, until time.Time) {
 	now := s.now()
 	since := now

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// InstanceLock is held by the one engine that uses a data folder. The system
-// drops it when the process ends, however it ends, so a stale lock cannot be.
+// InstanceLock is held by the one engine that uses a data folder, or by the one
+// of its name. The system drops it when the process ends, however it ends, so a stale lock cannot be.
 type InstanceLock struct{ f *os.File }
 
 // lockName is the file the lock stands on. It stays when the lock is dropped:
@@ -18,8 +18,12 @@ const lockName = "bellwether.lock"
 
 // LockInstance takes the lock of a data folder, or returns *HeldError at once.
 // The folder must exist.
-func LockInstance(dataDir string) (*InstanceLock, error) {
-	f, err := os.OpenFile(filepath.Join(dataDir, lockName), os.O_RDWR|os.O_CREATE, 0o600)
+func LockInstance(dataDir string) (*InstanceLock, error) { return LockNamed(dataDir, lockName) }
+
+// LockNamed is LockInstance with another name, for what may be there once
+// beside the engine: the tray.
+func LockNamed(dataDir, name string) (*InstanceLock, error) {
+	f, err := os.OpenFile(filepath.Join(dataDir, name), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("open the instance lock: %w", err)
 	}

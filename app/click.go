@@ -1,0 +1,189 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/atotto/clipboard"
+
+	"bellwether/app/tray"
+	"bellwether/engine"
+	"bellwether/platform/desktop"
+)
+
+// pauseReason is shown wherever the pause is, as that of `bellwether pause`.
+const pauseReason = "paused by its owner"
+
+// clicked does what a click asks for, on a goroutine of its own. What comes of
+// it is seen in the feed; only what was not done is told here.
+func (d *desk) clicked(action tray.Action) {
+	d.tell(func(d *desk) { d.notice = "" })
+	if err := d.do(d.ctx, action); err != nil {
+		text := oneLine(err.Error())
+		d.a.o.Log.Warn("a click could not be carried out", "item", action.Name, "err", err)
+		d.tell(func(d *desk) { d.notice = text })
+		d.a.notify("trouble", "Bellwether", text)
+	}
+}
+
+func (d *desk) do(ctx context.Context, action tray.Action) error {
+	switch action.Name {
+	case tray.Pause:
+		return d.a.pause(ctx, time.Time{})
+	case tray.PauseHour:
+		return d.a.pause(ctx, time.Now().Add(time.Hour))
+	case tray.PauseTomorrow:
+		return d.a.pause(ctx, engine.Tomorrow(time.Now()))
+	case tray.Resume:
+		return d.a.client.post(ctx, "/admin/resume", nil, nil)
+	case tray.Unload:
+		return d.a.client.post(ctx, "/admin/models/unload", map[string]string{"deployment": action.Subject}, nil)
+	case tray.Copy:
+		return copyText(action.Subject)
+	case tray.OpenWindow:
+		return d.a.open(ctx)
+	case tray.ToggleLogin:
+		return d.toggleLogin(ctx)
+	case tray.ViewLog:
+		return d.a.viewLog()
+	case tray.StartEngine:
+		d.tell((*desk).startEngine)
+	case tray.Quit:
+		d.tell((*desk).quit)
+	case tray.QuitFinished:
+		d.tell((*desk).quitAfter)
+	case tray.QuitNow:
+		d.stop()
+	case tray.KeepRunning:
+		d.tell((*desk).keep)
+	default:
+		return fmt.Errorf("%s is not there yet", action.Name)
+	}
+	return nil
+}
+
+// quit ends the program. While requests of ours run it asks: the menu has the
+// answers. The engine of another program is none of ours to end.
+func (d *desk) quit() {
+	if d.theirs || d.engine == nil || d.heard == nil || d.heard.state.Active == 0 {
+		d.stop()
+		return
+	}
+	d.asked = true
+	n := d.heard.state.Active
+	d.notice = "Choose below what becomes of " + requests(n)
+	go d.a.notify("trouble", "Quit Bellwether?", "It still runs "+requests(n)+". Open the menu again and choose under Quit what becomes of them.")
+}
+
+// quitAfter takes no new requests and quits when there are none left.
+func (d *desk) quitAfter() {
+	if d.engine == nil || d.leaving {
+		d.stop()
+		return
+	}
+	d.engine.Drain()
+	d.after, d.asked, d.phase = true, false, tray.Stopping
+	if d.heard != nil && d.heard.state.Active == 0 {
+		d.stop()
+	}
+}
+
+// keep calls a quit off.
+func (d *desk) keep() {
+	if d.leaving {
+		return // too late
+	}
+	if d.after && d.engine != nil {
+		d.engine.Undrain()
+		d.phase = tray.Serving
+	}
+	d.after, d.asked = false, false
+}
+
+func (d *desk) toggleLogin(ctx context.Context) error {
+	status, err := d.a.o.Login.Status(ctx)
+	if err == nil {
+		if status.On {
+			err = d.a.o.Login.Disable(ctx)
+		} else {
+			err = d.a.o.Login.Enable(ctx)
+		}
+	}
+	login := d.a.login(ctx) // as the system has it now, whatever came of it
+	d.tell(func(d *desk) { d.login = login })
+	return err
+}
+
+func (a *app) login(ctx context.Context) tray.Login {
+	status, err := a.o.Login.Status(ctx)
+	if err != nil {
+		return tray.Login{Reason: err.Error()}
+	}
+	return tray.Login{Known: status.Known && (status.On || status.Can), On: status.On, Reason: status.Reason}
+}
+
+func (a *app) pause(ctx context.Context, until time.Time) error {
+	body := map[string]any{"reason": pauseReason}
+	if !until.IsZero() {
+		body["until"] = until
+	}
+	return a.client.post(ctx, "/admin/pause", body, nil)
+}
+
+// open shows the admin window. An engine that has just been started may take a
+// moment to write down where it is.
+func (a *app) open(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	if err := a.awaitEngine(ctx); err != nil {
+		return err
+	}
+	return a.window.Open(ctx)
+}
+
+func (a *app) viewLog() error {
+	err := desktop.OpenFile(engine.LogPath(a.o.Folders))
+	if err != nil {
+		err = desktop.OpenFile(engine.AppLogPath(a.o.Folders))
+	}
+	return err
+}
+
+// copyText puts an address on the clipboard. macOS and Windows have one; on
+// Linux it takes wl-copy, xclip or xsel. Without, the address itself is told.
+func copyText(text string) error {
+	if err := clipboard.WriteAll(text); err != nil {
+		return fmt.Errorf("nothing here can copy (install wl-clipboard or xclip); the address is %s", text)
+	}
+	return nil
+}
+
+// notify shows a notification where the desktop has them; the menu tells the
+// same.
+func (a *app) notify(kind, title, text string) {
+	if a.notifier == nil {
+		return
+	}
+	if err := a.notifier.Notify(kind, title, text); err != nil {
+		a.o.Log.Debug("no notification was shown", "err", err)
+	}
+}
+
+func requests(n int) string {
+	if n == 1 {
+		return "1 request"
+	}
+	return fmt.Sprintf("%d requests", n)
+}
+
+// oneLine fits a text into a menu: its first line, and not too much of it.
+func oneLine(s string) string {
+	s, _, _ = strings.Cut(strings.TrimSpace(s), "\n")
+	const most = 120
+	if r := []rune(s); len(r) > most {
+		s = string(r[:most-1]) + "…"
+	}
+	return s
+}

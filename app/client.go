@@ -1,0 +1,79 @@
+package app
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"bellwether/engine"
+	"bellwether/engine/admin"
+	"bellwether/platform/desktop"
+)
+
+// client asks the engine of a data folder, whoever runs it. It reads the
+// engine's state file at every call: the engine may be another one by now.
+type client struct {
+	folders desktop.Folders
+	http    http.Client
+}
+
+// patience is how long the engine may take for what a click asks; unloading a
+// model is the slowest.
+const patience = time.Minute
+
+// post sends body, which may be nil, and decodes the answer into out, which may.
+func (c *client) post(ctx context.Context, path string, body, out any) error {
+	state, err := engine.ReadState(c.folders)
+	if err != nil {
+		return errors.New("no engine is running")
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	raw, err := json.Marshal(body)
+	if err != nil {
+		return err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, state.Admin+path, bytes.NewReader(raw))
+	if err != nil {
+		return err
+	}
+	req.Header.Set("X-Fleet-Admin", state.Token)
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return fmt.Errorf("the engine does not answer: %w", err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	if resp.StatusCode >= 400 {
+		return refusal(resp)
+	}
+	if out == nil {
+		_, err = io.Copy(io.Discard, resp.Body)
+		return err
+	}
+	return json.NewDecoder(resp.Body).Decode(out)
+}
+
+// refusal is why the engine would not, in its own words.
+func refusal(resp *http.Response) error {
+	var said struct {
+		Error admin.Refusal `json:"error"`
+	}
+	raw, _ := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
+	if json.Unmarshal(raw, &said) != nil || said.Error.Message == "" {
+		return fmt.Errorf("the engine answered %s", resp.Status)
+	}
+	return errors.New(strings.TrimSpace(said.Error.Message + " " + said.Error.Remedy))
+}
+
+// link makes a one-time link into the admin UI.
+func (c *client) link(ctx context.Context) (string, error) {
+	var l admin.EnterLink
+	err := c.post(ctx, "/admin/enter-link", nil, &l)
+	return l.URL, err
+}

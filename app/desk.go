@@ -1,0 +1,288 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"bellwether/app/tray"
+	"bellwether/platform/desktop"
+)
+
+// desk owns what the tray shows and how the program ends. Its loop, run, is
+// the only goroutine that touches what stands below states; others tell it.
+type desk struct {
+	a      *app
+	ctx    context.Context    // of the whole program; its end begins the way out
+	stop   context.CancelFunc // ends it
+	in     chan func(*desk)
+	gone   chan struct{}   // closed when run takes nothing any more
+	states chan tray.State // of one: the newest, which the tray has not seen yet
+	work   sync.WaitGroup  // the engine and what ends
+
+	phase   tray.Phase
+	trouble string
+	theirs  bool // the engine is another program's
+	since   time.Time
+	making  bool   // an engine of ours is being made
+	engine  Engine // ours, while it runs
+	cut     context.CancelFunc
+
+	heard   *news // the last of the feed
+	linked  bool  // the feed stands
+	lostAt  time.Time
+	wishes  uint64 // for the window, that were seen
+	login   tray.Login
+	asked   bool // the owner was asked what becomes of running requests
+	after   bool // quit when they have ended
+	notice  string
+	leaving bool // on the way out; the engine may still run
+	closed  bool // the window is gone
+	err     error
+}
+
+// How often the desk looks at what rings no bell: the age of what is shown, and
+// whether the login item is as it was.
+const lookEvery = 5 * time.Second
+
+// A program whose engine we share may be slow to start; one that does not
+// answer for longer is told of. One that ended is told of after a moment, for a
+// broken connection comes back at once.
+const (
+	adoptPatience = 20 * time.Second
+	gonePatience  = 2 * time.Second
+)
+
+func newDesk(ctx context.Context, a *app, stop context.CancelFunc) *desk {
+	return &desk{a: a, ctx: ctx, stop: stop, in: make(chan func(*desk)), gone: make(chan struct{}), states: make(chan tray.State, 1), since: time.Now()}
+}
+
+// tell hands the loop something to do; dropped once it has ended.
+func (d *desk) tell(m func(*desk)) {
+	select {
+	case d.in <- m:
+	case <-d.gone:
+	}
+}
+
+// run is the desk until its context ends and everything it started has.
+func (d *desk) run() {
+	look := time.NewTicker(lookEvery)
+	defer look.Stop()
+	d.lookAtLogin()
+	leave := d.ctx.Done()
+	for !d.over() {
+		d.publish()
+		select {
+		case <-leave:
+			leave = nil
+			d.leave()
+		case m := <-d.in:
+			m(d)
+		case <-look.C:
+			d.lookAtLogin()
+		}
+	}
+	close(d.gone)
+	close(d.states)
+	d.work.Wait()
+}
+
+// over reports that nothing is left to wait for.
+func (d *desk) over() bool { return d.leaving && d.engine == nil && !d.making && d.closed }
+
+// publish puts the state where the tray takes it. What the tray has not taken
+// yet is older, and nobody's loss.
+func (d *desk) publish() {
+	s := d.state(time.Now())
+	select {
+	case <-d.states:
+	default:
+	}
+	d.states <- s // the only sender: there is room
+}
+
+// state is what is to be shown.
+func (d *desk) state(now time.Time) tray.State {
+	var s tray.State
+	if d.heard != nil {
+		s = d.heard.state
+		s.Silent = max(0, now.Sub(d.heard.at))
+	}
+	s.Now, s.Version = now, d.a.o.Version
+	s.Phase, s.Trouble, s.Theirs = d.phase, d.trouble, d.theirs
+	switch {
+	case !d.theirs || d.linked:
+	case d.heard == nil && now.Sub(d.since) > adoptPatience:
+		s.Phase, s.Trouble = tray.Down, "another bellwether uses this data folder and does not answer"
+	case d.heard != nil && now.Sub(d.lostAt) > gonePatience:
+		s.Phase, s.Trouble = tray.Down, "the bellwether serve that was used here has ended"
+	}
+	if d.engine != nil && s.Address == "" {
+		s.Address = d.engine.Address()
+	}
+	s.Login, s.Asked, s.Notice = d.login, d.asked, d.notice
+	return s
+}
+
+// startEngine runs an engine of ours, or finds another program's.
+func (d *desk) startEngine() {
+	if d.engine != nil || d.making || d.leaving {
+		return
+	}
+	d.making = true
+	d.phase, d.trouble, d.since = tray.Starting, "", time.Now()
+	d.work.Go(func() {
+		eng, err := d.a.o.Start()
+		ctx, cut := context.WithCancel(context.Background())
+		defer cut()
+		d.tell(func(d *desk) { d.began(eng, cut, err) })
+		if err != nil {
+			return
+		}
+		err = eng.Run(ctx)
+		d.tell(func(d *desk) { d.ended(err) })
+	})
+}
+
+func (d *desk) began(eng Engine, cut context.CancelFunc, err error) {
+	d.making = false
+	var held *desktop.HeldError
+	switch {
+	case errors.As(err, &held):
+		d.theirs, d.phase = true, tray.Serving
+		if d.heard == nil {
+			d.phase = tray.Starting // until its feed speaks
+		}
+		d.a.o.Log.Info("an engine runs here already; this icon shows that one", "pid", held.PID)
+	case err != nil:
+		d.fail(err)
+		return
+	default:
+		d.theirs, d.engine, d.cut, d.heard = false, eng, cut, nil
+		d.a.o.Log.Info("serving", "address", eng.Address())
+		d.a.say("Bellwether serves at %s. Its icon is in the bar.\n", eng.Address())
+		if d.leaving {
+			cut()
+		}
+	}
+	if !d.a.o.Hidden {
+		d.a.o.Hidden = true // once
+		d.openWindow()
+	}
+}
+
+// ended is the end of an engine of ours.
+func (d *desk) ended(err error) {
+	d.engine, d.cut = nil, nil
+	switch {
+	case d.leaving:
+		d.err = err
+	case err != nil:
+		d.fail(err)
+	default:
+		d.fail(errors.New("it was stopped"))
+	}
+}
+
+// fail says why nothing runs. The menu offers to start again.
+func (d *desk) fail(err error) {
+	d.phase, d.trouble = tray.Down, oneLine(err.Error())
+	d.a.o.Log.Error("the engine does not run", "err", err)
+	if d.leaving {
+		d.err = err
+	}
+}
+
+// told takes what the feed says. The follower calls it.
+func (d *desk) told(n news) { d.tell(func(d *desk) { d.hear(n) }) }
+
+func (d *desk) hear(n news) {
+	// Wishes are counted by each engine from its start. Those of the engine that
+	// was found running were others' to answer.
+	switch {
+	case d.heard == nil && d.theirs:
+		d.wishes = n.asked
+	case d.heard == nil || !d.heard.started.Equal(n.started):
+		d.wishes = 0
+	}
+	d.heard, d.linked = &n, true
+	if d.leaving {
+		return
+	}
+	if d.phase == tray.Starting && (d.theirs || d.engine != nil) || d.phase == tray.Down && d.theirs {
+		d.phase = tray.Serving
+	}
+	if n.asked > d.wishes {
+		d.wishes = n.asked
+		d.openWindow()
+	}
+	if n.state.Active == 0 {
+		d.asked = false
+		if d.after {
+			d.stop()
+		}
+	}
+}
+
+// lost says that the feed broke off; it is tried again all the time.
+func (d *desk) lost() {
+	d.tell(func(d *desk) { d.linked, d.lostAt = false, time.Now() })
+}
+
+// leave ends window and engine; the icon shows how.
+func (d *desk) leave() {
+	d.leaving = true
+	if d.engine != nil || d.making {
+		d.phase = tray.Stopping
+	}
+	if d.theirs {
+		d.phase = tray.Down // of this program; the other goes on
+	}
+	if d.cut != nil {
+		d.cut()
+	}
+	d.work.Go(func() {
+		d.a.window.Close()
+		d.tell(func(d *desk) { d.closed = true })
+	})
+}
+
+// openWindow shows the admin window, once there is an engine to show. What
+// keeps it from opening is told in the menu.
+func (d *desk) openWindow() {
+	d.work.Go(func() {
+		if err := d.a.open(d.ctx); err != nil && d.ctx.Err() == nil {
+			d.tell(func(d *desk) { d.notice = "The admin window did not open: " + oneLine(err.Error()) })
+		}
+	})
+}
+
+// lookAtLogin reads whether the program starts at login, which is the system's
+// to know.
+func (d *desk) lookAtLogin() {
+	d.work.Go(func() {
+		login := d.a.login(d.ctx)
+		d.tell(func(d *desk) { d.login = login })
+	})
+}
+
+// drop is for a desktop that is gone: without an engine of ours there is
+// nothing to go on with.
+func (d *desk) drop() {
+	d.tell(func(d *desk) {
+		if d.engine == nil {
+			d.stop()
+		}
+	})
+}
+
+// result is how the program ended, once run has returned.
+func (d *desk) result() error {
+	if d.err != nil {
+		return fmt.Errorf("the engine did not end cleanly: %w", d.err)
+	}
+	return nil
+}

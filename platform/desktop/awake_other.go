@@ -1,0 +1,5 @@
+//go:build !darwin
+
+package desktop
+
+func stayAwake(string) func() { return func() {} }
