@@ -1,9 +1,22 @@
 package desktop
 
-import "context"
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+)
 
 // LoginItem is the entry by which the system starts a program when its user
-// logs in. The system owns the truth: it is read anew each time.
+// logs in. The system owns the truth, and its user may change it there: it is
+// read anew each time, and nothing of it is remembered here.
+//
+//	Linux    $XDG_CONFIG_HOME/autostart/bellwether.desktop
+//	Windows  HKCU\Software\Microsoft\Windows\CurrentVersion\Run, value Bellwether
+//	macOS    the app's own login item (macOS 13 and later, in a bundle), else a
+//	         LaunchAgent
 type LoginItem struct{ opts LoginOptions }
 
 // LoginOptions say what is to be started.
@@ -12,7 +25,8 @@ type LoginOptions struct {
 	// there tomorrow (a temporary folder, a mounted image) is refused by Enable.
 	Program string
 	Args    []string
-	// Config is where XDG autostart entries go; "" = the system's place.
+	// Config is the folder in which Linux keeps autostart and macOS
+	// LaunchAgents; "" = the user's own. For tests.
 	Config string
 }
 
@@ -22,8 +36,19 @@ type LoginStatus struct {
 	Known  bool   // the system could be asked; without it On says nothing
 	Can    bool   // Enable would work here
 	Moved  bool   // it is on, but starts another program than this one
-	Reason string // why it is off although it was switched on, or why it cannot be
+	Reason string // why it is off although there is an entry, or why it cannot be on; "" = nothing to say
+	Remedy string // what helps against Reason
 	Entry  string // where the entry stands, for people: a path or a registry key
+}
+
+// LoginError says why the program cannot be started at login, and what helps.
+type LoginError struct{ Reason, Remedy string }
+
+func (e *LoginError) Error() string {
+	if e.Remedy == "" {
+		return e.Reason
+	}
+	return e.Reason + ": " + e.Remedy
 }
 
 // NewLoginItem makes the item; nothing is written.
@@ -31,11 +56,91 @@ func NewLoginItem(o LoginOptions) *LoginItem { return &LoginItem{o} }
 
 // Status asks the system.
 func (l *LoginItem) Status(ctx context.Context) (LoginStatus, error) {
-	return LoginStatus{Reason: "not built yet"}, nil
+	program, no := l.program()
+	s, err := l.read(ctx, program)
+	if err != nil {
+		return s, fmt.Errorf("ask whether it starts at login: %w", err)
+	}
+	if no != nil && !s.On { // one that is on may stay, and can be switched off
+		s.Can, s.Reason, s.Remedy = false, no.Reason, no.Remedy
+	}
+	return s, nil
 }
 
-// Enable has the program started at login, and reads back that it will be.
-func (l *LoginItem) Enable(ctx context.Context) error { return ErrNotAvailable }
+// Enable has the program started at login, and reads back that it will be. A
+// *LoginError says why not. What its user switched off in the system's own
+// settings stays off where the system keeps that apart from the entry.
+func (l *LoginItem) Enable(ctx context.Context) error {
+	program, no := l.program()
+	if no != nil {
+		return no
+	}
+	s, err := l.read(ctx, program)
+	switch {
+	case err != nil:
+		return fmt.Errorf("ask whether it starts at login: %w", err)
+	case s.On && !s.Moved:
+		return nil
+	case !s.Can:
+		return &LoginError{s.Reason, s.Remedy}
+	}
+	if err := l.write(ctx, program); err != nil {
+		return fmt.Errorf("have it started at login: %w", err)
+	}
+	if s, err = l.read(ctx, program); err != nil {
+		return fmt.Errorf("ask whether it starts at login: %w", err)
+	}
+	if !s.On {
+		return &LoginError{"the entry was written, and the system will not follow it: " + s.Reason, s.Remedy}
+	}
+	return nil
+}
 
 // Disable takes the entry away; none there is no error.
-func (l *LoginItem) Disable(ctx context.Context) error { return nil }
+func (l *LoginItem) Disable(ctx context.Context) error {
+	if err := l.remove(ctx); err != nil {
+		return fmt.Errorf("have it not started at login: %w", err)
+	}
+	return nil
+}
+
+// program is the path that an entry should hold, or why there is none.
+func (l *LoginItem) program() (string, *LoginError) {
+	path := l.opts.Program
+	if path == "" {
+		self, err := os.Executable()
+		if err != nil {
+			return "", &LoginError{Reason: "the system does not say where this program stands"}
+		}
+		path = self
+	}
+	path, no := lastingPath(runtime.GOOS, path, os.Getenv)
+	if no != nil {
+		return "", no
+	}
+	if info, err := os.Stat(path); err != nil || info.IsDir() {
+		return "", &LoginError{Reason: path + " is no program", Remedy: "install Bellwether again"}
+	}
+	return path, nil
+}
+
+// starts reports whether an entry's command is the one wanted.
+func (l *LoginItem) starts(command []string, program string) bool {
+	return len(command) > 0 && sameFile(command[0], program) && slices.Equal(command[1:], l.opts.Args)
+}
+
+// sameFile reports whether two paths name one file, links followed.
+func sameFile(a, b string) bool {
+	if a == b {
+		return true
+	}
+	x, err1 := os.Stat(a)
+	y, err2 := os.Stat(b)
+	return err1 == nil && err2 == nil && os.SameFile(x, y)
+}
+
+// missing reports that nothing is at a path.
+func missing(path string) bool {
+	_, err := os.Stat(path)
+	return errors.Is(err, os.ErrNotExist)
+}

@@ -1,0 +1,137 @@
+package desktop
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// newItem is an item in a folder of the test's own, with a desktop around it.
+func newItem(t *testing.T, program string, args ...string) (item *LoginItem, entry string) {
+	t.Helper()
+	t.Setenv("XDG_CURRENT_DESKTOP", "XFCE")
+	dir := t.TempDir()
+	return NewLoginItem(LoginOptions{Program: program, Args: args, Config: dir}), filepath.Join(dir, "autostart", autostartName)
+}
+
+func status(t *testing.T, l *LoginItem) LoginStatus {
+	t.Helper()
+	s, err := l.Status(t.Context())
+	if err != nil || !s.Known {
+		t.Fatalf("status: %+v, %v", s, err)
+	}
+	return s
+}
+
+// P-33: start at login, in the background; the tick shows the system's truth.
+func TestSwitchedOnItStartsAtLoginAndSwitchedOffItDoesNot(t *testing.T) {
+	l, path := newItem(t, "/bin/sh", "tray", "--hidden")
+	if s := status(t, l); s.On || !s.Can || s.Reason != "" || s.Entry != path {
+		t.Fatalf("before: %+v; off is the default", s)
+	}
+	if err := l.Enable(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if s := status(t, l); !s.On || s.Moved {
+		t.Errorf("after Enable: %+v", s)
+	}
+	text, _ := os.ReadFile(path)
+	if !strings.Contains(string(text), "Exec=/bin/sh tray --hidden\n") {
+		t.Errorf("the entry:\n%s", text)
+	}
+	if err := l.Disable(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if s := status(t, l); s.On || s.Reason != "" || !missing(path) {
+		t.Errorf("after Disable: %+v", s)
+	}
+	if err := l.Disable(t.Context()); err != nil {
+		t.Errorf("off already: %v", err)
+	}
+}
+
+func TestAnEntryChangedOrTakenAwayByItsUserIsSeenAtOnce(t *testing.T) {
+	l, path := newItem(t, "/bin/sh")
+	if err := l.Enable(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	text, _ := os.ReadFile(path)
+	if err := os.WriteFile(path, append(text, "Hidden=true\n"...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if s := status(t, l); s.On || !s.Can || !strings.Contains(s.Reason, "switched off") {
+		t.Errorf("hidden: %+v", s)
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if s := status(t, l); s.On {
+		t.Errorf("taken away: %+v", s)
+	}
+}
+
+func TestAProgramThatMovedIsSeenAndWrittenAnew(t *testing.T) {
+	l, path := newItem(t, "/bin/sh", "tray")
+	if err := l.Enable(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range []LoginOptions{{Program: "/bin/ls", Args: []string{"tray"}}, {Program: "/bin/sh", Args: []string{"tray", "--hidden"}}} {
+		o.Config = filepath.Dir(filepath.Dir(path))
+		other := NewLoginItem(o)
+		if s := status(t, other); !s.On || !s.Moved {
+			t.Errorf("%+v: %+v, want on and moved", o, s)
+		}
+		if err := other.Enable(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if s := status(t, other); !s.On || s.Moved {
+			t.Errorf("%+v: %+v after Enable", o, s)
+		}
+	}
+}
+
+func TestThisTestIsNotStartedAtLogin(t *testing.T) {
+	l, path := newItem(t, "") // go test's own program
+	s := status(t, l)
+	if s.Can || s.On || s.Reason == "" || s.Remedy == "" {
+		t.Errorf("%+v", s)
+	}
+	var no *LoginError
+	if err := l.Enable(t.Context()); !errors.As(err, &no) || !missing(path) {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestAnEntryForEverybodyIsHiddenNotEndured(t *testing.T) {
+	user, system := t.TempDir(), t.TempDir()
+	text, _ := writeEntry("/bin/sh", nil)
+	if err := os.WriteFile(filepath.Join(system, autostartName), []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	a := autostart{user: filepath.Join(user, "autostart"), system: []string{system}}
+	entry, path, err := a.find()
+	if err != nil || entry["Exec"] != "/bin/sh" || path != filepath.Join(system, autostartName) {
+		t.Fatalf("%v at %s, %v", entry, path, err)
+	}
+	if err := a.drop(); err != nil {
+		t.Fatal(err)
+	}
+	if entry, _, _ := a.find(); entry["Hidden"] != "true" {
+		t.Errorf("after drop: %v", entry)
+	}
+}
+
+func TestWithoutADesktopAServiceIsAdvised(t *testing.T) {
+	none := func(string) string { return "" }
+	if hasDesktop(none, func(string) bool { return false }) {
+		t.Error("a server has a desktop")
+	}
+	if !hasDesktop(none, func(p string) bool { return strings.Contains(p, "wayland") }) {
+		t.Error("asked over ssh, an installed desktop counts")
+	}
+	if !hasDesktop(func(n string) string { return map[string]string{"DISPLAY": ":0"}[n] }, func(string) bool { return false }) {
+		t.Error("a display counts")
+	}
+}

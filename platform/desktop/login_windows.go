@@ -1,0 +1,101 @@
+package desktop
+
+import (
+	"context"
+	"errors"
+
+	"golang.org/x/sys/windows/registry"
+)
+
+const (
+	runKey      = `Software\Microsoft\Windows\CurrentVersion\Run`
+	approvedKey = `Software\Microsoft\Windows\CurrentVersion\Explorer\StartupApproved\Run`
+)
+
+func (l *LoginItem) read(_ context.Context, program string) (LoginStatus, error) {
+	s := LoginStatus{Entry: `HKEY_CURRENT_USER\` + runKey + `\` + runName}
+	line, err := runValue()
+	if err != nil {
+		return s, err
+	}
+	off, err := offByUser()
+	if err != nil {
+		return s, err
+	}
+	s.Known, s.Can = true, true
+	command := splitCommandLine(line)
+	switch {
+	case off:
+		s.Can = false
+		s.Reason, s.Remedy = "it was switched off in Task Manager or the Settings app", "switch it on there: Settings, Apps, Startup"
+	case len(command) == 0:
+	case missing(command[0]):
+		s.Reason, s.Remedy = "its entry starts "+command[0]+", which is not there any more", "switch it on here"
+	default:
+		s.On = true
+		s.Moved = program != "" && !l.starts(command, program)
+	}
+	return s, nil
+}
+
+func (l *LoginItem) write(_ context.Context, program string) error {
+	line := commandLine(append([]string{program}, l.opts.Args...))
+	if len([]rune(line)) > longestRun {
+		return &LoginError{"the path of this Bellwether is longer than Windows reads", "install it in a shorter path"}
+	}
+	key, _, err := registry.CreateKey(registry.CURRENT_USER, runKey, registry.SET_VALUE)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = key.Close() }()
+	return key.SetStringValue(runName, line)
+}
+
+// remove leaves what the user said in Task Manager: it counts for a later entry.
+func (l *LoginItem) remove(context.Context) error {
+	key, err := registry.OpenKey(registry.CURRENT_USER, runKey, registry.SET_VALUE)
+	if errors.Is(err, registry.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { _ = key.Close() }()
+	if err := key.DeleteValue(runName); err != nil && !errors.Is(err, registry.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// runValue is the entry's command line, "" = there is none.
+func runValue() (string, error) {
+	key, err := registry.OpenKey(registry.CURRENT_USER, runKey, registry.QUERY_VALUE)
+	if errors.Is(err, registry.ErrNotExist) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = key.Close() }()
+	line, _, err := key.GetStringValue(runName)
+	if errors.Is(err, registry.ErrNotExist) {
+		return "", nil
+	}
+	return line, err
+}
+
+func offByUser() (bool, error) {
+	key, err := registry.OpenKey(registry.CURRENT_USER, approvedKey, registry.QUERY_VALUE)
+	if errors.Is(err, registry.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	defer func() { _ = key.Close() }()
+	approved, _, err := key.GetBinaryValue(runName)
+	if errors.Is(err, registry.ErrNotExist) {
+		return false, nil
+	}
+	return switchedOff(approved), err
+}
