@@ -172,3 +172,46 @@ func (c *Config) aliasLoop(name string, above []string) []string {
 	}
 	return nil
 }
+
+// classifierProblem: what classifies is asked before a model is chosen, so its
+// name must not be one that is chosen for. A deployment is meant by its id, even
+// where a pattern covers it.
+func (c *Config) classifierProblem() string {
+	name := c.Routing.Classifier.Deployment
+	if name == "" {
+		return ""
+	}
+	if _, id := fleet.ParseDeploymentID(name); id {
+		return ""
+	}
+	what := c.standsFor(name)
+	if what == "" {
+		return ""
+	}
+	return fmt.Sprintf("%s is %s: choosing a model would begin with choosing one; name a small model that is installed (small:1b), or one deployment (node/runtime/model)", name, what)
+}
+
+// standsFor says what a name stands for that is no model's own, "" for any other.
+func (c *Config) standsFor(name string) string {
+	p := route.Policy{Aliases: c.aliases(), Contracts: c.contracts()}
+	if _, key := p.ContractFor(name); key != "" {
+		return "the embedding contract " + key
+	}
+	a, key := p.AliasFor(name)
+	switch {
+	case a == nil && strings.HasPrefix(strings.ToLower(name), "auto:"):
+		return "no way of choosing there is"
+	case a == nil:
+		return ""
+	case strings.EqualFold(strings.TrimSuffix(name, ":latest"), key):
+		return "an alias"
+	default:
+		return "an alias (" + key + ")"
+	}
+}
+
+// ownMember reports whether an alias stands before the model of its own name.
+func (c *Config) ownMember(name string) bool {
+	inner, ok := c.aliasNamed(name)
+	return ok && slices.ContainsFunc(c.Aliases[inner].Models, func(m string) bool { return strings.EqualFold(m, inner) })
+}

@@ -81,6 +81,15 @@ var rules = []struct {
 		}
 		return ""
 	}},
+	{"routing.classifier.deployment", (*Config).classifierProblem},
+	{"routing.pinned_models", func(c *Config) string {
+		for _, name := range c.Routing.PinnedModels {
+			if what := c.standsFor(name); what != "" && !c.ownMember(name) {
+				return fmt.Sprintf("%s is %s, and no model that could stay in memory; list models by name", name, what)
+			}
+		}
+		return ""
+	}},
 	{"runtimes", func(c *Config) string {
 		names := map[string]bool{}
 		for i, r := range c.Runtimes {

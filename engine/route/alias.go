@@ -91,7 +91,8 @@ func (p *Policy) AliasFor(name string) (alias *Alias, key string) {
 }
 
 // aliasFor is AliasFor but for models that are really called so: one that is
-// installed wins over a pattern, not over an alias of exactly its name.
+// installed wins over a pattern, not over an alias of exactly its name. So does a
+// deployment that is asked for by its id.
 func (j *judge) aliasFor(name string) (*Alias, string) {
 	a, key := j.p.AliasFor(name)
 	if a == nil || !strings.Contains(key, "*") {
@@ -103,6 +104,9 @@ func (j *judge) aliasFor(name string) (*Alias, string) {
 		if slices.ContainsFunc(n.Deployments, func(d fleet.Deployment) bool { return w.matches(d.ID.Model) }) {
 			return nil, ""
 		}
+	}
+	if j.deploymentNamed(name) != nil {
+		return nil, ""
 	}
 	return a, key
 }

@@ -217,6 +217,24 @@ ask auto task chat clear session talk`
 	}
 }
 
+// Whoever names one deployment means it, even where a pattern of the owner's
+// covers every name.
+func TestPatternNeverStandsForADeploymentAskedById(t *testing.T) {
+	const text = `
+alias * models b
+node studio memory 64GB bandwidth 400
+  pool unified limit 60GB free 50GB
+  runtime ollama pool unified
+  model ollama/a weights 5GB loaded 8192 caps llm
+  model ollama/b weights 5GB loaded 8192 caps llm
+`
+	for ask, want := range map[string]string{"studio/ollama/a": "a", "Studio/ollama/a": "a", "a": "a", "anything": "b", "studio/ollama/gone": "b"} {
+		if d, _ := ranking(t, text+"ask "+ask); d.Chosen.Model != want {
+			t.Errorf("%s: got\n%s", ask, d.Explain())
+		}
+	}
+}
+
 func TestOwnersPatternReplacesTheTiersItCovers(t *testing.T) {
 	p := DefaultPolicy()
 	p.Aliases = MergeAliases(map[string]Alias{"claude-*": {Models: []string{"mine"}}, "gpt-4o": {Profile: "quality"}})
