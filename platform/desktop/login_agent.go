@@ -95,6 +95,3 @@ func agentDisabled(printed string) bool {
 	}
 	return false
 }
-
-// bundled reports whether a program is the main one of an app bundle.
-func bundled(program string) bool { return strings.Contains(program, ".app/Contents/MacOS/") }

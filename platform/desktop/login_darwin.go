@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/ebitengine/purego"
@@ -147,3 +148,6 @@ func tell(service objc.ID, message string) error {
 	words := trouble.Send(objc.RegisterName("localizedDescription"))
 	return fmt.Errorf("macOS says: %s", objc.Send[string](words, objc.RegisterName("UTF8String")))
 }
+
+// bundled reports whether a program is the main one of an app bundle.
+func bundled(program string) bool { return strings.Contains(program, ".app/Contents/MacOS/") }

@@ -5,12 +5,6 @@ import "strings"
 // The pieces of the Windows entry that are plain text and bytes, so that they
 // are tested everywhere.
 
-// runName is the entry's name, as Task Manager shows it.
-const runName = "Bellwether"
-
-// longestRun is what Windows reads of a Run value, in characters.
-const longestRun = 260
-
 // commandLine joins arguments as the C runtime's rules take them apart.
 func commandLine(args []string) string {
 	var out []string

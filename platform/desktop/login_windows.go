@@ -7,6 +7,12 @@ import (
 	"golang.org/x/sys/windows/registry"
 )
 
+// runName is the entry's name, as Task Manager shows it.
+const runName = "Bellwether"
+
+// longestRun is what Windows reads of a Run value, in characters.
+const longestRun = 260
+
 const (
 	runKey      = `Software\Microsoft\Windows\CurrentVersion\Run`
 	approvedKey = `Software\Microsoft\Windows\CurrentVersion\Explorer\StartupApproved\Run`
