@@ -93,6 +93,11 @@ func revisionOf(text []byte) string {
 func (d settingsDesk) Change(ctx context.Context, ask admin.SettingsChange) (*admin.SettingsPreview, error) {
 	d.e.saving.Lock()
 	defer d.e.saving.Unlock()
+	return d.change(ctx, ask)
+}
+
+// change is Change for who holds the lock.
+func (d settingsDesk) change(ctx context.Context, ask admin.SettingsChange) (*admin.SettingsPreview, error) {
 	c := d.e.conf()
 	if c.file == "" || c.as == nil {
 		return nil, refusedSettings("no_settings_file", "This Bellwether runs without a settings file.", "Start it with --config FILE.", http.StatusConflict)

@@ -293,8 +293,8 @@ func (a *api) resume(w http.ResponseWriter, _ *http.Request) {
 	answer(w, http.StatusOK, a.Status())
 }
 
-// models carries out load, unload, delete (body {"deployment": id}) and pull
-// (body {"model": name}; progress as NDJSON lines).
+// models carries out load, unload, delete (body {"deployment": id}), pull (body
+// {"model": name}; progress as NDJSON lines), pin and unpin (either of them).
 func (a *api) models(w http.ResponseWriter, r *http.Request) {
 	var body struct {
 		Deployment fleet.DeploymentID `json:"deployment"`
@@ -319,8 +319,20 @@ func (a *api) models(w http.ResponseWriter, r *http.Request) {
 			a.pull(w, r, body.Model)
 		}
 		return
+	case "pin", "unpin":
+		model := body.Model
+		if body.Deployment != (fleet.DeploymentID{}) {
+			model = body.Deployment.String()
+		}
+		if model == "" {
+			refuse(w, http.StatusBadRequest, "missing_model", "model says which model it is about.", "")
+			return
+		}
+		if err = a.Settings.Pin(r.Context(), model, r.PathValue("action") == "pin"); err == nil {
+			a.touched()
+		}
 	default:
-		refuse(w, http.StatusNotFound, "no_such_action", "Models can be loaded, unloaded, pulled and deleted.", "")
+		refuse(w, http.StatusNotFound, "no_such_action", "Models can be loaded, unloaded, pulled, deleted, pinned and unpinned.", "")
 		return
 	}
 	if err != nil {

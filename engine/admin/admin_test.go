@@ -56,6 +56,9 @@ func (n *notes) CancelJob(id string) bool { return n.tell("cancel %s", id) == ni
 func (n *notes) Settings() SettingsAnswer {
 	return SettingsAnswer{Revision: "r1", Settings: []SettingView{{Key: "listen", Value: "localhost:11435"}}}
 }
+func (n *notes) Pin(_ context.Context, model string, on bool) error {
+	return n.tell("pin %s %v", model, on)
+}
 func (n *notes) Change(_ context.Context, c SettingsChange) (*SettingsPreview, error) {
 	if c.Revision != "r1" {
 		return nil, &dialect.Problem{Status: 409, Code: "revision_moved", Message: "moved"}

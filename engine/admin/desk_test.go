@@ -72,6 +72,10 @@ func TestTheDesksAnswersPass(t *testing.T) {
 		{"POST", "/admin/settings", `{"revision":"r1","changes":{}}`, 400, `"keys":{"listen":"no"}`},
 		{"POST", "/admin/settings", `{"revision":"r1","changes":{"listen":"x"},"dry_run":true}`, 200, `"saved":false`},
 		{"POST", "/admin/settings", `{"revision":"r1","changes":{"listen":"x"}}`, 200, `"revision":"r2"`},
+		{"POST", "/admin/models/pin", `{"model":"m"}`, 200, `"done":true`},
+		{"POST", "/admin/models/unpin", `{"deployment":"n/ollama/m:1b"}`, 200, `"done":true`},
+		{"POST", "/admin/models/pin", `{}`, 400, "missing_model"},
+		{"POST", "/admin/models/burn", `{"model":"m"}`, 404, "no_such_action"},
 		{"GET", "/admin/bundle", "", 200, "PK"},
 	} {
 		w := do(api, c.method, c.path, "secret", c.body)
@@ -79,7 +83,7 @@ func TestTheDesksAnswersPass(t *testing.T) {
 			t.Errorf("%s %s: %d %s", c.method, c.path, w.Code, w.Body)
 		}
 	}
-	if got := strings.Join(node.told, ", "); got != "cure pause, cure model.ollama/qwen3:4b, cancel J1, cancel J2, traffic, start pull m, change 1, change 1, bundle false" {
+	if got := strings.Join(node.told, ", "); got != "cure pause, cure model.ollama/qwen3:4b, cancel J1, cancel J2, traffic, start pull m, change 1, change 1, pin m true, pin n/ollama/m:1b false, bundle false" {
 		t.Errorf("told %s", got)
 	}
 }
@@ -170,5 +174,41 @@ func TestEndedJobsAreForgottenAndRunningOnesNot(t *testing.T) {
 	list := runs.List()
 	if last := list[len(list)-1]; last.ID != first.ID {
 		t.Errorf("the running one was forgotten")
+	}
+}
+
+// An app's requests are told apart by their labels; an app that labels each
+// request anew costs no more than one that does not.
+func TestAppsAreSummedUpByTag(t *testing.T) {
+	api, _, s := newAPI(t)
+	in, out := 100, 20
+	record := func(i int, tags ...string) *route.Record {
+		return &route.Record{RequestID: fmt.Sprintf("r%04d", i), At: time.Now().Add(-time.Duration(i) * time.Millisecond), App: "editor", Tags: tags,
+			RequestedModel: "m", Outcome: fleet.OutcomeOK, Reasons: []string{}, Usage: &route.RecordUsage{Input: &in, Output: &out}, Timing: route.Timing{TTFTMs: 50, TotalMs: float64(1000 + i)}}
+	}
+	s.Record(record(0))
+	for i := 1; i <= 3; i++ {
+		s.Record(record(i, "work", "user:ann"))
+	}
+	failed := record(4, "work")
+	failed.Outcome, failed.Usage, failed.Timing = fleet.OutcomeFailed, nil, route.Timing{TotalMs: 9}
+	s.Record(failed)
+	var a AppsAnswer
+	if w := do(api, "GET", "/admin/apps", "", ""); json.Unmarshal(w.Body.Bytes(), &a) != nil || len(a.Apps) != 1 || a.Apps[0].Requests != 5 {
+		t.Fatalf("%d %s", w.Code, w.Body)
+	}
+	if got := a.Apps[0].Tags; len(got) != 2 || a.Apps[0].MoreTags != 0 || got[0].Name != "work" || got[0].Requests != 4 || got[0].FailedRequests != 1 ||
+		got[0].InputTokens != 300 || *got[0].TTFTP50Ms != 50 || *got[0].TotalP95Ms != 1003 || got[1].Name != "user:ann" || got[1].Requests != 3 || got[1].OutputTokens != 60 {
+		t.Errorf("tags %+v", got)
+	}
+	live := newRecentApps()
+	for i := range 5000 {
+		live.add(record(i, "work", fmt.Sprintf("trace:%d", i)))
+	}
+	shelf := newShelf()
+	live.lay(shelf, nil)
+	var v AppView
+	if err := json.Unmarshal(shelf.kept[SectionApps]["editor"], &v); err != nil || len(v.Tags) != tagsShown || v.Tags[0].Name != "work" || v.Tags[0].Requests != 5000 || v.MoreTags < tagsCounted {
+		t.Errorf("%v: %d tags, %d more: %+v", err, len(v.Tags), v.MoreTags, v.Tags[:1])
 	}
 }

@@ -14,20 +14,27 @@ const (
 	appsWindow = time.Hour
 	// appSamples is how many of an app's latest answers its percentiles are of.
 	appSamples = 512
+	// tagSamples is the same of a tag within a minute, or of a tag in all.
+	tagSamples = 64
+	// tagsKept is how many tags of an app are told apart, tagsShown how many are
+	// told; more are labels that mean one request each. Of those, tagsCounted are
+	// counted.
+	tagsKept, tagsShown, tagsCounted = 64, 24, 1000
 	// appsKept is how many apps are told apart; more are a program that calls
 	// itself something new each time.
 	appsKept = 200
 )
 
-// appUse sums up requests of one app.
-type appUse struct {
+// use sums up requests.
+type use struct {
 	requests, failed, refused int
 	input, output             int64
 	ttft, total               []float64 // ms, the latest last
 	last                      time.Time
 }
 
-func (u *appUse) add(rec *route.Record) {
+// add counts a request; of answers' times the latest keep are kept.
+func (u *use) add(rec *route.Record, keep int) {
 	u.requests++
 	switch rec.Outcome {
 	case fleet.OutcomeFailed, fleet.OutcomeHeldOut, fleet.OutcomeStreamInvalidAfterCommit:
@@ -40,11 +47,23 @@ func (u *appUse) add(rec *route.Record) {
 		u.output += count(t.Output)
 	}
 	if rec.Timing.TTFTMs > 0 {
-		u.ttft = latest(u.ttft, rec.Timing.TTFTMs)
-		u.total = latest(u.total, rec.Timing.TotalMs)
+		u.ttft = latest(u.ttft, rec.Timing.TTFTMs, keep)
+		u.total = latest(u.total, rec.Timing.TotalMs, keep)
 	}
 	if rec.At.After(u.last) {
 		u.last = rec.At
+	}
+}
+
+func (u *use) merge(o *use) {
+	u.requests += o.requests
+	u.failed += o.failed
+	u.refused += o.refused
+	u.input += o.input
+	u.output += o.output
+	u.ttft, u.total = append(u.ttft, o.ttft...), append(u.total, o.total...)
+	if o.last.After(u.last) {
+		u.last = o.last
 	}
 }
 
@@ -56,16 +75,90 @@ func count(n *int) int64 {
 }
 
 // latest appends a value; of twice what is needed the older half goes.
-func latest(list []float64, v float64) []float64 {
-	if len(list) == 2*appSamples {
-		list = append(list[:0], list[appSamples:]...)
+func latest(list []float64, v float64, keep int) []float64 {
+	if len(list) >= 2*keep {
+		list = append(list[:0], list[len(list)-keep:]...)
 	}
 	return append(list, v)
 }
 
+// appUse sums up requests of one app, in all and by their tags.
+type appUse struct {
+	use
+	tags map[string]*use
+	more map[string]struct{} // tags there was no room for, as many as are told apart
+}
+
+func (u *appUse) add(rec *route.Record) {
+	u.use.add(rec, appSamples)
+	for _, tag := range rec.Tags {
+		if t := u.tag(tag); t != nil {
+			t.add(rec, tagSamples)
+		}
+	}
+}
+
+// tag returns the sums of a tag, nil when there is no room for another.
+func (u *appUse) tag(name string) *use {
+	t := u.tags[name]
+	switch {
+	case t != nil:
+	case len(u.tags) >= tagsKept:
+		u.leaveOut(name)
+	default:
+		if u.tags == nil {
+			u.tags = map[string]*use{}
+		}
+		t = &use{}
+		u.tags[name] = t
+	}
+	return t
+}
+
+// leaveOut counts a tag that is not told apart.
+func (u *appUse) leaveOut(name string) {
+	if u.more == nil {
+		u.more = map[string]struct{}{}
+	}
+	if len(u.more) < tagsCounted {
+		u.more[name] = struct{}{}
+	}
+}
+
+func (u *appUse) merge(o *appUse) {
+	u.use.merge(&o.use)
+	for _, name := range slices.Sorted(maps.Keys(o.tags)) {
+		if t := u.tag(name); t != nil {
+			t.merge(o.tags[name])
+		}
+	}
+	for name := range o.more {
+		if u.tags[name] == nil {
+			u.leaveOut(name)
+		}
+	}
+}
+
 func (u *appUse) view(name string, active int) AppView {
-	return AppView{
+	v := AppView{
 		Name: name, Requests: u.requests, FailedRequests: u.failed, RefusedRequests: u.refused, ActiveRequests: active,
+		InputTokens: u.input, OutputTokens: u.output, LastSeenAt: u.last.UTC().Truncate(time.Millisecond),
+		TTFTP50Ms: quantile(u.ttft, 0.5), TotalP50Ms: quantile(u.total, 0.5), TotalP95Ms: quantile(u.total, 0.95),
+		Tags: make([]TagView, 0, min(len(u.tags), tagsShown)),
+	}
+	names := slices.SortedFunc(maps.Keys(u.tags), func(a, b string) int {
+		return cmp.Or(cmp.Compare(u.tags[b].requests, u.tags[a].requests), cmp.Compare(a, b))
+	})
+	for _, name := range names[:min(len(names), tagsShown)] {
+		v.Tags = append(v.Tags, u.tags[name].tagView(name))
+	}
+	v.MoreTags = len(names) - len(v.Tags) + len(u.more)
+	return v
+}
+
+func (u *use) tagView(name string) TagView {
+	return TagView{
+		Name: name, Requests: u.requests, FailedRequests: u.failed, RefusedRequests: u.refused,
 		InputTokens: u.input, OutputTokens: u.output, LastSeenAt: u.last.UTC().Truncate(time.Millisecond),
 		TTFTP50Ms: quantile(u.ttft, 0.5), TotalP50Ms: quantile(u.total, 0.5), TotalP95Ms: quantile(u.total, 0.95),
 	}
@@ -175,16 +268,4 @@ func (a *recentApps) lay(s *shelf, active map[string]int) {
 		s.put(SectionApps, name, sum.view(name, active[name]))
 	}
 	clear(a.touched)
-}
-
-func (u *appUse) merge(o *appUse) {
-	u.requests += o.requests
-	u.failed += o.failed
-	u.refused += o.refused
-	u.input += o.input
-	u.output += o.output
-	u.ttft, u.total = append(u.ttft, o.ttft...), append(u.total, o.total...)
-	if o.last.After(u.last) {
-		u.last = o.last
-	}
 }

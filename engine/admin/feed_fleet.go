@@ -31,6 +31,7 @@ func nodeView(n *fleet.Node, router string, l load) NodeView {
 	if cpu := n.Readings.CPU; cpu.Known {
 		v.CPUPercent = ptr(tenth(100 * cpu.V))
 	}
+	v.Thermal = thermalView(&n.Readings.Thermal)
 	if s.Learning {
 		v.AvailabilityPercent = ptr(tenth(100 * s.Availability))
 	}
@@ -41,6 +42,14 @@ func nodeView(n *fleet.Node, router string, l load) NodeView {
 		if n.Deployments[i].Residency == fleet.Loaded {
 			v.LoadedModels++
 		}
+	}
+	return v
+}
+
+func thermalView(t *fleet.Thermal) ThermalView {
+	v := ThermalView{Value: t.Value, Known: t.Value != "", Source: t.Source, Reason: t.Reason}
+	if t.Celsius.Known {
+		v.Celsius = ptr(math.Round(t.Celsius.V))
 	}
 	return v
 }

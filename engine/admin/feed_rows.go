@@ -61,7 +61,12 @@ func (rs *rows) onEvent(e *queue.Event) {
 	case queue.EventHeld:
 		r.Stage = "held"
 	case queue.EventGranted:
-		r.Stage, r.QueueMs = "sent", milliseconds(e.Queued)
+		r.Stage, r.QueueMs, r.TTFTMs = "sent", milliseconds(e.Queued), 0
+	case queue.EventRunning:
+		r.Stage, r.TTFTMs = "running", milliseconds(e.First)
+		if e.Queued > 0 {
+			r.QueueMs = milliseconds(e.Queued)
+		}
 	case queue.EventDone:
 		r.lost = e.At.Add(lostAfter)
 		return

@@ -11,6 +11,10 @@ import (
 type Settings interface {
 	Settings() SettingsAnswer
 	Change(ctx context.Context, c SettingsChange) (*SettingsPreview, error)
+	// Pin puts a model's name, or the id of a deployment of it, on the list of
+	// models that are never unloaded for another, or takes it off; it counts when
+	// Pin returns. What is so already is no error.
+	Pin(ctx context.Context, model string, on bool) error
 }
 
 func (a *api) settings(w http.ResponseWriter, _ *http.Request) {

@@ -85,10 +85,23 @@ type NodeView struct {
 	MemoryUsedBytes      *int64   `json:"memory_used_bytes"`
 	MemoryAvailableBytes *int64   `json:"memory_available_bytes"` // to be had without swapping
 
+	Thermal ThermalView `json:"thermal"`
+
 	Models          int `json:"models"` // deployments it has
 	LoadedModels    int `json:"loaded_models"`
 	RunningRequests int `json:"running_requests"`
 	WaitingRequests int `json:"waiting_requests"` // in its lanes
+}
+
+// ThermalView is how near a machine's processors are to slowing themselves down.
+type ThermalView struct {
+	// Value is normal, warm (near the limit) or hot (at it, or slowed down within
+	// the last minute); "" while it is not known, which Reason explains.
+	Value   string   `json:"value"`
+	Known   bool     `json:"known"`
+	Source  string   `json:"source"` // who says so: hwmon coretemp, thermal_throttle ...
+	Reason  string   `json:"reason"`
+	Celsius *float64 `json:"celsius"` // of the hottest processor; null = not known
 }
 
 // GPUView is one discrete accelerator.

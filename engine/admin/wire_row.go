@@ -19,7 +19,8 @@ type DecisionRow struct {
 	Task           string `json:"task,omitempty"` // coding, math ...; "" = none is told
 
 	// Stage is, while under way: held (nobody can serve it now), queued (waits in
-	// a lane), sent (to its node, which runs it). "" = ended.
+	// a lane), sent (to its node, which has not answered yet), running (its first
+	// content came). "" = ended.
 	Stage string `json:"stage"`
 	// Outcome is ok, truncated, client_disconnected, refused, failed, held_out or
 	// stream_invalid_after_commit; "" = under way.

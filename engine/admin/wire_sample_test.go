@@ -72,9 +72,13 @@ func sampleState() State {
 			"A1B2C3D4": {ID: "A1B2C3D4", Kind: "pull", NodeID: studio, Runtime: "ollama", Model: "qwen9:4b", State: "failed", StartedAt: ago(40 * time.Minute), EndedAt: agoP(39 * time.Minute), Error: "pull qwen9:4b: the registry has no such model"},
 		},
 		Apps: map[string]AppView{
-			"claude-code": {Name: "claude-code", Requests: 184, FailedRequests: 2, RefusedRequests: 1, ActiveRequests: 3, InputTokens: 2_410_331, OutputTokens: 96_402, TTFTP50Ms: ptr(412.0), TotalP50Ms: ptr(6120.5), TotalP95Ms: ptr(31_004.2), LastSeenAt: ago(3 * time.Second)},
-			"open-webui":  {Name: "open-webui", Requests: 22, ActiveRequests: 1, InputTokens: 31_900, OutputTokens: 14_050, TTFTP50Ms: ptr(230.0), TotalP50Ms: ptr(2210.0), TotalP95Ms: ptr(4800.0), LastSeenAt: ago(40 * time.Second)},
-			"curl":        {Name: "curl", Requests: 1, RefusedRequests: 1, LastSeenAt: ago(22 * time.Minute)},
+			"claude-code": {Name: "claude-code", Requests: 184, FailedRequests: 2, RefusedRequests: 1, ActiveRequests: 3, InputTokens: 2_410_331, OutputTokens: 96_402, TTFTP50Ms: ptr(412.0), TotalP50Ms: ptr(6120.5), TotalP95Ms: ptr(31_004.2), LastSeenAt: ago(3 * time.Second),
+				Tags: []TagView{
+					{Name: "work", Requests: 120, FailedRequests: 2, InputTokens: 2_100_000, OutputTokens: 80_100, TTFTP50Ms: ptr(430.0), TotalP50Ms: ptr(6600.0), TotalP95Ms: ptr(31_004.2), LastSeenAt: ago(3 * time.Second)},
+					{Name: "user:ann", Requests: 12, RefusedRequests: 1, InputTokens: 40_000, OutputTokens: 2_000, LastSeenAt: ago(12 * time.Minute)},
+				}, MoreTags: 3},
+			"open-webui": {Name: "open-webui", Requests: 22, ActiveRequests: 1, InputTokens: 31_900, OutputTokens: 14_050, TTFTP50Ms: ptr(230.0), TotalP50Ms: ptr(2210.0), TotalP95Ms: ptr(4800.0), LastSeenAt: ago(40 * time.Second), Tags: []TagView{}},
+			"curl":       {Name: "curl", Requests: 1, RefusedRequests: 1, LastSeenAt: ago(22 * time.Minute), Tags: []TagView{}},
 		},
 		Findings: map[string]FindingView{
 			"port":           {ID: "port", Severity: "ok", Title: "Address for apps", Text: "Apps are served at http://localhost:11435."},
@@ -107,6 +111,7 @@ func sampleStudio() NodeView {
 		OnBattery: fleet.No, Meeting: fleet.Unknown, Chip: "Apple M2 Ultra", Cores: 24, MemoryBytes: 206_158_430_208,
 		BandwidthGBPerSecond: ptr(800.0), GPUs: []GPUView{}, CPUPercent: ptr(23.5), MemoryUsedBytes: ptr(int64(71_200_000_000)),
 		MemoryAvailableBytes: ptr(int64(134_958_430_208)), Models: 5, LoadedModels: 3, RunningRequests: 2, WaitingRequests: 1,
+		Thermal: ThermalView{Value: "normal", Known: true, Source: "notify com.apple.system.thermalpressurelevel"},
 	}
 }
 
@@ -116,6 +121,7 @@ func sampleTower() NodeView {
 		Paused: true, PauseReason: "a build", PausedSince: agoP(10 * time.Minute), PausedUntil: inP(90 * time.Minute),
 		OnBattery: fleet.Unknown, Meeting: fleet.Unknown, Pressure: "warning", Chip: "AMD Ryzen 9 7950X", Cores: 32, MemoryBytes: 67_108_864_000,
 		GPUs: []GPUView{{Name: "NVIDIA GeForce RTX 4090", VRAMBytes: ptr(int64(25_757_220_864))}}, CPUPercent: ptr(97.0), Models: 1,
+		Thermal: ThermalView{Reason: "its sensors do not say where their limits are", Celsius: ptr(91.0)},
 	}
 }
 
@@ -228,6 +234,8 @@ func sampleRows() []DecisionRow {
 	queued.Stage, queued.Protocol, queued.Deployment, queued.NodeName, queued.Model = "queued", "", qwen, "studio", "qwen3:30b-a3b"
 	sent := queued
 	sent.RequestID, sent.At, sent.Stage, sent.QueueMs = "01JBQ7Z0H2", ago(9*time.Second), "sent", 0.4
+	running := sent
+	running.RequestID, running.At, running.Stage, running.QueueMs, running.TTFTMs = "01JBQ7YZX1", ago(14*time.Second), "running", 0.5, 610.2
 	ok := served(row("01JBQ7YZG9", 21*time.Second, "claude-code", "claude-sonnet-4-5", "ok"), qwen, "qwen3:30b-a3b", 14_210, 388, 7402.6)
 	ok.Protocol, ok.Alias, ok.Profile, ok.Task, ok.CachedTokens, ok.ReasoningTokens, ok.Edits = "anthropic", "claude-sonnet-*", "balanced", "coding", ptr(12_800), ptr(96), 2
 	truncated := served(row("01JBQ7YYF4", 44*time.Second, "open-webui", "llama3.2:3b", "truncated"), llama, "llama3.2:3b", 210, 1024, 9120)
@@ -242,7 +250,7 @@ func sampleRows() []DecisionRow {
 	heldOut.Status, heldOut.Problem, heldOut.QueueMs, heldOut.TotalMs = 503, "No machine could serve qwen3:8b within 30 s: tower is paused.", 30_000, 30_001
 	invalid := served(row("01JBQ7YTA3", 40*time.Minute, "continue", "auto", "stream_invalid_after_commit"), llama, "llama3.2:3b", 1800, 77, 2210)
 	invalid.Alias, invalid.Profile, invalid.Task, invalid.Problem, invalid.LoadMs = "auto", "balanced", "chat", "The runtime broke its stream off.", 1820.4
-	return []DecisionRow{held, queued, sent, ok, truncated, left, refused, failed, heldOut, invalid}
+	return []DecisionRow{held, queued, sent, running, ok, truncated, left, refused, failed, heldOut, invalid}
 }
 
 func sampleDelta() Delta {

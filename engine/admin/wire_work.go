@@ -41,6 +41,27 @@ type AppView struct {
 	TotalP50Ms      *float64  `json:"total_p50_ms"`
 	TotalP95Ms      *float64  `json:"total_p95_ms"`
 	LastSeenAt      time.Time `json:"last_seen_at"`
+	// Tags are its requests by their labels (X-Fleet-Tags, metadata.tags, and the
+	// user that a request names), most requests first. A request with two labels
+	// counts under both, one without under none.
+	Tags []TagView `json:"tags"`
+	// MoreTags counts labels that are left out: an app that labels each request
+	// anew is shown by its largest ones.
+	MoreTags int `json:"more_tags"`
+}
+
+// TagView is one label of an app's requests; figures as in AppView.
+type TagView struct {
+	Name            string    `json:"name"`
+	Requests        int       `json:"requests"`
+	FailedRequests  int       `json:"failed_requests"`
+	RefusedRequests int       `json:"refused_requests"`
+	InputTokens     int64     `json:"input_tokens"`
+	OutputTokens    int64     `json:"output_tokens"`
+	TTFTP50Ms       *float64  `json:"ttft_p50_ms"`
+	TotalP50Ms      *float64  `json:"total_p50_ms"`
+	TotalP95Ms      *float64  `json:"total_p95_ms"`
+	LastSeenAt      time.Time `json:"last_seen_at"`
 }
 
 // AppsAnswer is the answer of GET /admin/apps.

@@ -128,6 +128,8 @@ func (s *state) live() fleet.Readings {
 	out := fleet.Readings{
 		CPU:             fleet.Reading[float64]{V: r.Load.V, Known: r.Load.Known},
 		MemoryAvailable: fleet.Reading[int64]{V: r.Available.V, Known: r.Available.Known},
+		Thermal: fleet.Thermal{Value: string(r.Heat.V), Source: r.Heat.Source, Reason: string(r.Heat.Reason),
+			Celsius: fleet.Reading[float64]{V: r.Celsius.V, Known: r.Celsius.Known}},
 	}
 	if r.Total.Known && r.Available.Known {
 		out.MemoryUsed = fleet.Know(max(0, r.Total.V-r.Available.V))

@@ -137,6 +137,15 @@ type Readings struct {
 	CPU             Reading[float64] `json:"cpu"` // share of all cores that is busy, 0 to 1
 	MemoryUsed      Reading[int64]   `json:"memory_used"`
 	MemoryAvailable Reading[int64]   `json:"memory_available"` // to be had without swapping
+	Thermal         Thermal          `json:"thermal"`
+}
+
+// Thermal is how near the machine's processors are to slowing themselves down.
+type Thermal struct {
+	Value   string           `json:"value,omitempty"` // normal, warm, hot; "" = not known
+	Source  string           `json:"source,omitempty"`
+	Reason  string           `json:"reason,omitempty"` // why it is not known
+	Celsius Reading[float64] `json:"celsius"`          // of the hottest processor
 }
 
 // Heartbeat is all an agent reports of its node. Every field is a copy.

@@ -1,5 +1,5 @@
 // Package sense reads the machine's live state: memory, pressure, CPU, VRAM,
-// power. A reading that cannot be had is unknown with a reason, never "free"
+// heat, power. A reading that cannot be had is unknown with a reason, never "free"
 // and never "normal". Readings are taken when asked; nothing runs in between.
 package sense
 
@@ -49,6 +49,8 @@ type Readings struct {
 	Pressure  Reading[Pressure]
 	Load      Reading[float64] // share of all cores busy since the reading before, 0..1
 	VRAM      []VRAM
+	Heat      Reading[Heat]
+	Celsius   Reading[float64] // of the hottest processor, °C
 	OnBattery Reading[bool]
 	Meeting   Reading[bool] // camera or microphone in use
 }
@@ -68,7 +70,9 @@ type Reader struct {
 
 	mu       sync.Mutex // guards what follows
 	cpu      cpuTimes
-	smiGone  time.Time // when nvidia-smi was found missing
+	slowed   Reading[int64] // as of the last reading
+	slowedAt time.Time      // when it was seen to grow last
+	smiGone  time.Time      // when nvidia-smi was found missing
 	smiPath  string
 	smiFails int
 }
@@ -83,6 +87,7 @@ func (r *Reader) Read(ctx context.Context) Readings {
 	out.Pressure = r.sys.pressure(out.Total, out.Available)
 	out.OnBattery = r.sys.battery(ctx)
 	out.Load = r.load(ctx)
+	out.Heat, out.Celsius = r.heat(ctx, out.At)
 	out.VRAM = append(r.nvidia(ctx), r.sys.cards()...)
 	return out
 }

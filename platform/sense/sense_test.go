@@ -48,3 +48,14 @@ func TestThisMachineIsRead(t *testing.T) {
 	}
 	t.Logf("%+v", r.Read(t.Context()))
 }
+
+func TestMacSaysItsOwnLevelOfHeat(t *testing.T) {
+	for text, want := range map[string]Heat{
+		notifyKey + " 0\n": HeatNormal, notifyKey + " 1\n": HeatWarm, notifyKey + " 2\n": HeatHot, notifyKey + " 4\n": HeatHot,
+		"": "", notifyKey: "", notifyKey + " warm": "",
+	} {
+		if got := parseNotify(text); got.V != want || got.Known != (want != "") {
+			t.Errorf("%q: %+v, want %q", text, got, want)
+		}
+	}
+}

@@ -77,3 +77,15 @@ func (system) battery(ctx context.Context) Reading[bool] {
 }
 
 func (system) cards() []VRAM { return nil }
+
+// thermals is the system's own level; temperatures need rights here.
+func (system) thermals(ctx context.Context) thermals {
+	t := noThermals("temperatures need rights here that programs do not have")
+	out, err := tool(ctx, "/usr/bin/notifyutil", "-g", notifyKey)
+	if err != nil {
+		t.heat = unknown[Heat]("notifyutil failed")
+		return t
+	}
+	t.heat = parseNotify(string(out))
+	return t
+}

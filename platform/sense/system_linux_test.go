@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 )
 
 func lay(t *testing.T, files map[string]string) system {
@@ -147,4 +148,53 @@ func TestLoadIsTheShareSinceTheReadingBefore(t *testing.T) {
 	if got := r.load(t.Context()); !got.Known || got.V < 0.74 || got.V > 0.76 {
 		t.Errorf("load = %+v, want 0.75", got)
 	}
+}
+
+func TestHeatIsJudgedByEachSensorsOwnLimit(t *testing.T) {
+	const at = "sys/class/hwmon/hwmon"
+	for _, c := range []struct {
+		name    string
+		files   map[string]string
+		want    Heat // "" = unknown
+		celsius float64
+	}{
+		{"no sensor", nil, "", 0},
+		{"cool", map[string]string{at + "3/name": "coretemp", at + "3/temp1_input": "54000", at + "3/temp1_crit": "100000", at + "3/temp1_max": "84000"}, HeatNormal, 54},
+		{"the worst of all cores", map[string]string{at + "3/name": "coretemp", at + "3/temp1_input": "60000", at + "3/temp1_crit": "100000", at + "3/temp2_input": "91000", at + "3/temp2_crit": "100000"}, HeatWarm, 91},
+		{"at its limit", map[string]string{at + "0/name": "coretemp", at + "0/temp1_input": "99000", at + "0/temp1_crit": "100000"}, HeatHot, 99},
+		{"a hot disk is no hot processor", map[string]string{at + "1/name": "nvme", at + "1/temp1_input": "90000", at + "1/temp1_crit": "85000"}, "", 0},
+		{"a limit that no chip has", map[string]string{at + "2/name": "k10temp", at + "2/temp1_input": "66500", at + "2/temp1_crit": "65261850"}, "", 66.5},
+		{"a small board", map[string]string{"sys/class/thermal/thermal_zone0/type": "cpu-thermal", "sys/class/thermal/thermal_zone0/temp": "79000",
+			"sys/class/thermal/thermal_zone0/trip_point_0_type": "passive", "sys/class/thermal/thermal_zone0/trip_point_0_temp": "60000",
+			"sys/class/thermal/thermal_zone0/trip_point_1_type": "critical", "sys/class/thermal/thermal_zone0/trip_point_1_temp": "85000"}, HeatWarm, 79},
+	} {
+		heat, celsius := (&Reader{sys: lay(t, c.files)}).heat(t.Context(), time.Unix(0, 0))
+		if heat.V != c.want || heat.Known != (c.want != "") || celsius.V != c.celsius || celsius.Known != (c.celsius != 0) {
+			t.Errorf("%s: %+v at %+v, want %q at %v", c.name, heat, celsius, c.want, c.celsius)
+		}
+		if !heat.Known && heat.Reason == "" {
+			t.Errorf("%s: unknown without a reason", c.name)
+		}
+	}
+}
+
+func TestProcessorThatSlowedDownIsHotForAMinute(t *testing.T) {
+	const count = "sys/devices/system/cpu/cpu1/thermal_throttle/core_throttle_count"
+	s := lay(t, map[string]string{count: "7"})
+	r, now := &Reader{sys: s}, time.Unix(1000, 0)
+	step := func(after time.Duration, text string, want Heat) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(s.root, count), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		now = now.Add(after)
+		if got, _ := r.heat(t.Context(), now); got.V != want {
+			t.Errorf("count %s: %+v, want %q", text, got, want)
+		}
+	}
+	step(0, "7", "") // it may have slowed down long ago
+	step(5*time.Second, "7", HeatNormal)
+	step(5*time.Second, "9", HeatHot)
+	step(55*time.Second, "9", HeatHot)
+	step(10*time.Second, "9", HeatNormal)
 }

@@ -23,3 +23,5 @@ func (system) cpu(context.Context) (cpuTimes, Reading[float64]) {
 func (system) battery(context.Context) Reading[bool] { return unknown[bool](NotAvailable) }
 
 func (system) cards() []VRAM { return nil }
+
+func (system) thermals(context.Context) thermals { return noThermals(NotAvailable) }

@@ -84,3 +84,7 @@ func (system) battery(context.Context) Reading[bool] {
 }
 
 func (system) cards() []VRAM { return nil }
+
+func (system) thermals(context.Context) thermals {
+	return noThermals("Windows tells no program without special rights")
+}

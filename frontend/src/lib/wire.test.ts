@@ -68,12 +68,12 @@ describe('the golden files', () => {
     const s = hello.state;
     const all: [string, object[]][] = [
       ['EngineView', Object.values(s.meta)], ['StoreView', Object.values(s.meta).map((m) => m.store)],
-      ['NodeView', Object.values(s.nodes)], ['GPUView', Object.values(s.nodes).flatMap((n) => n.gpus)],
+      ['NodeView', Object.values(s.nodes)], ['ThermalView', Object.values(s.nodes).map((n) => n.thermal)], ['GPUView', Object.values(s.nodes).flatMap((n) => n.gpus)],
       ['RuntimeView', Object.values(s.runtimes)], ['DeploymentView', Object.values(s.deployments)],
       ['CapabilityView', Object.values(s.deployments).flatMap((d) => Object.values(d.capabilities))],
       ['QualityView', Object.values(s.deployments).flatMap((d) => d.quality)], ['SpeedView', Object.values(s.deployments).map((d) => d.speed)],
       ['PoolView', Object.values(s.pools)], ['HolderView', Object.values(s.pools).flatMap((p) => p.holders)],
-      ['LaneView', Object.values(s.lanes)], ['JobView', Object.values(s.jobs)], ['AppView', [...Object.values(s.apps), ...apps.apps]],
+      ['LaneView', Object.values(s.lanes)], ['JobView', Object.values(s.jobs)], ['AppView', [...Object.values(s.apps), ...apps.apps]], ['TagView', apps.apps.flatMap((a) => a.tags)],
       ['KeyView', apps.keys], ['FindingView', Object.values(s.findings)], ['CureView', Object.values(s.findings).flatMap((f) => (f.cure ? [f.cure] : []))],
       ['ContractView', Object.values(s.contracts)], ['AnchorView', Object.values(s.contracts).flatMap((c) => (c.anchor ? [c.anchor] : []))],
       ['AliasView', Object.values(s.aliases)], ['DecisionRow', [...s.rows, ...(delta.rows ?? [])]],

@@ -65,10 +65,19 @@ export interface NodeView {
   cpu_percent: number | null;
   memory_used_bytes: number | null;
   memory_available_bytes: number | null;
+  thermal: ThermalView;
   models: number;
   loaded_models: number;
   running_requests: number;
   waiting_requests: number;
+}
+
+export interface ThermalView {
+  value: '' | 'normal' | 'warm' | 'hot';
+  known: boolean;
+  source: string;
+  reason: string;
+  celsius: number | null;
 }
 
 export interface GPUView {
@@ -220,6 +229,21 @@ export interface AppView {
   total_p50_ms: number | null;
   total_p95_ms: number | null;
   last_seen_at: Instant;
+  tags: TagView[];
+  more_tags: number;
+}
+
+export interface TagView {
+  name: string;
+  requests: number;
+  failed_requests: number;
+  refused_requests: number;
+  input_tokens: number;
+  output_tokens: number;
+  ttft_p50_ms: number | null;
+  total_p50_ms: number | null;
+  total_p95_ms: number | null;
+  last_seen_at: Instant;
 }
 
 export interface AppsAnswer {
@@ -291,7 +315,7 @@ export interface AliasView {
   absent: string[];
 }
 
-export type Stage = '' | 'held' | 'queued' | 'sent';
+export type Stage = '' | 'held' | 'queued' | 'sent' | 'running';
 export type Outcome =
   | ''
   | 'ok'

@@ -1,7 +1,7 @@
 import { fireEvent, render, screen, within } from '@testing-library/svelte';
 import { describe, expect, it } from 'vitest';
 import { goldenHello, showGolden, studio } from '../../test/golden';
-import { belongings, machines, memoryParts, tally } from './machine';
+import { belongings, heatOf, machines, memoryParts, tally } from './machine';
 import Fleet from './Fleet.svelte';
 
 const state = () => goldenHello().state;
@@ -36,15 +36,28 @@ describe('a memory bar', () => {
   });
 });
 
+describe('heat', () => {
+  const none = { value: '', known: false, source: '', reason: '', celsius: null } as const;
+  it('is not taken for cool when it is not known', () => {
+    expect(heatOf({ ...none, reason: 'no sensor' })).toMatchObject({ text: 'heat not known', words: '', shown: false });
+    expect(heatOf({ ...none, reason: 'no sensor' }).says).toContain('no sensor');
+    expect(heatOf({ ...none, celsius: 91 })).toMatchObject({ text: '91 °C', words: '' });
+  });
+  it('says the level and the temperature, and shows where there is little room once it matters', () => {
+    expect(heatOf({ ...none, value: 'normal', known: true, source: 'hwmon coretemp', celsius: 54 })).toMatchObject({ text: 'cool, 54 °C', shown: false });
+    expect(heatOf({ ...none, value: 'hot', known: true, source: 'thermal_throttle' })).toMatchObject({ text: 'slowed by heat', shown: true });
+  });
+});
+
 describe('the page', () => {
   it('has a card for each machine with state, reason and what holds its memory', () => {
     showGolden();
     render(Fleet);
     const here = screen.getByRole('article', { name: 'studio' });
-    for (const text of ['serving', 'router', 'this machine', '2 running', '2 running, 1 queued', 'Apple M2 Ultra', '155 GB', 'expires in 28 min'])
+    for (const text of ['serving', 'router', 'this machine', '2 running', '2 running, 1 queued', 'Apple M2 Ultra', '155 GB', 'expires in 28 min', 'cool', 'on mains'])
       expect(within(here).getAllByText(text, { exact: false }).length, text).toBeGreaterThan(0);
     const tower = screen.getByRole('article', { name: 'tower' });
-    for (const text of ['paused', 'a build (until 11:00)', 'ollama', 'memory tight']) expect(within(tower).getAllByText(text, { exact: false }).length, text).toBeGreaterThan(0);
+    for (const text of ['paused', 'a build (until 11:00)', 'ollama', 'memory tight', '91 °C', 'power not known']) expect(within(tower).getAllByText(text, { exact: false }).length, text).toBeGreaterThan(0);
   });
 
   it('is compact for many, and finds one by its model or state', async () => {

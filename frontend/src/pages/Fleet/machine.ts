@@ -1,6 +1,6 @@
 // What a machine's card shows, out of the parts of the state that are about it.
 import type { Part } from '../../ui/StackBar.svelte';
-import type { DeploymentView, NodeView, PoolView, RuntimeView, Sections } from '../../lib/wire';
+import type { DeploymentView, NodeView, PoolView, RuntimeView, Sections, ThermalView } from '../../lib/wire';
 
 export interface Machine {
   node: NodeView;
@@ -83,4 +83,25 @@ export function poolName(p: PoolView): string {
     case 'vram': return `VRAM ${p.name}`;
   }
   return p.name;
+}
+
+/** Heat is a machine's thermals in words. */
+export interface Heat {
+  words: string; // '' = not known
+  text: string; // with the temperature
+  says: string; // who says so, or why nobody does
+  shown: boolean; // where there is little room: it is worth it
+}
+
+const heats: Record<ThermalView['value'], string> = { '': '', normal: 'cool', warm: 'warm', hot: 'slowed by heat' };
+const means: Record<ThermalView['value'], string> = {
+  '': '', normal: 'Far from the temperature at which it slows down', warm: 'Near the temperature at which it slows down', hot: 'At its limit, or slowed down within the last minute',
+};
+
+export function heatOf(t: ThermalView): Heat {
+  const words = t.known ? heats[t.value] : '';
+  const degrees = t.celsius === null ? '' : `${t.celsius.toFixed(0)} °C`;
+  const text = words === '' ? degrees || 'heat not known' : [words, degrees].filter(Boolean).join(', ');
+  const says = words === '' ? `How near it is to slowing down is not known${t.reason ? `: ${t.reason}` : ''}` : `${means[t.value]} (${t.source})`;
+  return { words, text, says, shown: t.value === 'warm' || t.value === 'hot' };
 }
