@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -224,6 +225,27 @@ func TestModelsAreListedLoadedUnloadedPulledAndDeleted(t *testing.T) {
 		t.Error("a deleted model is still listed")
 	}
 	h.run(t, "models", "load", "nothing").ends(t, exitRefused).says(t, "no model nothing is here")
+}
+
+func TestModelsArePinnedAndLetGo(t *testing.T) {
+	t.Parallel()
+	h, _ := studio(t)
+	h.run(t, "models", "pin", "tiny").ends(t, exitDone).says(t, "Pinned tiny")
+	type setting struct {
+		Key    string
+		Value  any
+		Source string
+	}
+	for _, s := range decode[[]setting](t, h.run(t, "config", "show", "--json").ends(t, exitDone).out) {
+		if s.Key == "routing.pinned_models" && (!strings.Contains(fmt.Sprint(s.Value), "tiny") || !strings.HasPrefix(s.Source, "file ")) {
+			t.Errorf("the setting is not written: %+v", s)
+		}
+	}
+	done := decode[map[string]string](t, h.run(t, "models", "unpin", "tiny", "--json").ends(t, exitDone).out)
+	if done["done"] != "unpin" {
+		t.Errorf("unpin --json: %v", done)
+	}
+	h.run(t, "models", "pin", "nothing").ends(t, exitRefused).says(t, "No machine has the model", "Pull it first")
 }
 
 func TestModelOnSeveralRuntimesMustBeNamedInFull(t *testing.T) {

@@ -19,6 +19,8 @@ type modelsCmd struct {
 	Load   modelsLoadCmd   `cmd:"" help:"Bring a model into memory."`
 	Unload modelsUnloadCmd `cmd:"" help:"Take a model out of memory."`
 	Delete modelsDeleteCmd `cmd:"" help:"Delete a model from its machine."`
+	Pin    modelsPinCmd    `cmd:"" help:"Never unload a model for another."`
+	Unpin  modelsUnpinCmd  `cmd:"" help:"Let a pinned model be unloaded again when memory is needed."`
 }
 
 type modelsListCmd struct{}
@@ -158,6 +160,34 @@ func (c *modelsLoadCmd) Run(e *environ) error { return e.onModel("load", "Loaded
 type modelsUnloadCmd struct{ modelName }
 
 func (c *modelsUnloadCmd) Run(e *environ) error { return e.onModel("unload", "Unloaded", c.Name) }
+
+type modelsPinCmd struct{ modelName }
+
+func (c *modelsPinCmd) Run(e *environ) error { return e.pin("pin", "Pinned", c.Name) }
+
+type modelsUnpinCmd struct{ modelName }
+
+func (c *modelsUnpinCmd) Run(e *environ) error { return e.pin("unpin", "Unpinned", c.Name) }
+
+// pin changes the list of pinned models, which is by name: it holds wherever a
+// model is, and one that is gone can still be taken off it.
+func (e *environ) pin(action, done, name string) error {
+	engine, err := e.engine()
+	if err != nil {
+		return err
+	}
+	if id, err := engine.find(name); err == nil {
+		name = id.Model
+	}
+	if err := engine.call("POST", "/admin/models/"+action, map[string]any{"model": name}, nil); err != nil {
+		return err
+	}
+	if e.cli.JSON {
+		return e.json(map[string]any{"model": name, "done": action})
+	}
+	e.printf("%s %s.\n", done, name)
+	return nil
+}
 
 type modelsDeleteCmd struct {
 	modelName
