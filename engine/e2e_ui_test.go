@@ -197,6 +197,65 @@ func TestTheFeedTellsWhatHappens(t *testing.T) {
 	})
 }
 
+// Queued, sent to and running on are different things, and each is told with
+// its machine.
+func TestARequestRunsOnlyOnceItsMachineAnswers(t *testing.T) {
+	r := newRig(t, spec{config: quick, more: ", parallel: 1", fakes: map[string]runtimetest.FakeConfig{"ollama": {Models: []runtimetest.FakeModel{{Name: "chat:1b"}}}}})
+	f := r.fakes["ollama"]
+	body := `{"model":"chat:1b","stream":true,"messages":[{"role":"user","content":"hi"}]}`
+	if a := r.post(t, "/v1/chat/completions", body); a.Status != 200 { // loads the model
+		t.Fatalf("%d %s", a.Status, a.Body)
+	}
+	f.Inject(runtimetest.Fault{Break: runtimetest.BreakHold, Times: 1}) // before its content
+	ended := make(chan int, 2)
+	request := func(app string) {
+		go func() {
+			resp, err := send(t.Context(), r.client, http.MethodPost, r.base+"/v1/chat/completions", body, "X-Fleet-App", app)
+			if err != nil {
+				ended <- 0
+				return
+			}
+			_, _ = io.Copy(io.Discard, resp.Body)
+			_ = resp.Body.Close()
+			ended <- resp.StatusCode
+		}()
+	}
+	of := func(rows map[string]tree, app string) tree {
+		for _, row := range rows {
+			if row.str("app") == app {
+				return row
+			}
+		}
+		return tree{}
+	}
+	request("first")
+	r.feedOf(t, "that it was sent", func(_ map[string]map[string]tree, rows map[string]tree) bool {
+		row := of(rows, "first")
+		return row.str("stage") == "sent" && row.str("node_name") == "studio" && row.num("ttft_ms") == 0
+	})
+	request("second") // the only slot is taken
+	r.feedOf(t, "that the other one is queued", func(_ map[string]map[string]tree, rows map[string]tree) bool {
+		return of(rows, "second").str("stage") == "queued" && of(rows, "first").str("stage") == "sent"
+	})
+	f.Inject(runtimetest.Fault{Break: runtimetest.BreakHold, After: 3, Times: 1}) // the next one, in mid-answer
+	f.Release()
+	r.feedOf(t, "that the other one runs", func(_ map[string]map[string]tree, rows map[string]tree) bool {
+		row := of(rows, "second")
+		return row.str("stage") == "running" && row.str("outcome") == "" && row.num("ttft_ms") > 0 && row.str("node_name") == "studio" &&
+			of(rows, "first").str("outcome") == "ok"
+	})
+	f.Release()
+	r.feedOf(t, "its end", func(_ map[string]map[string]tree, rows map[string]tree) bool {
+		row := of(rows, "second")
+		return row.str("stage") == "" && row.str("outcome") == "ok"
+	})
+	for range 2 {
+		if status := <-ended; status != 200 {
+			t.Errorf("answer %d", status)
+		}
+	}
+}
+
 func TestAPullCanBeCancelled(t *testing.T) {
 	r := newRig(t, spec{config: quick, fakes: map[string]runtimetest.FakeConfig{"ollama": {Models: []runtimetest.FakeModel{{Name: "chat:1b"}}, PullBytesPerSecond: 1000, Registry: []runtimetest.FakeModel{{Name: "huge:70b", Size: 40e9}}}}})
 	var job admin.JobView

@@ -475,21 +475,19 @@ func (e *Engine) tick(ctx context.Context) error {
 	defer second.Stop()
 	changed := e.registry.Changed()
 	e.binder.Saved()
-	var seconds int        // ticks, which alone tell time: changes come as they like
-	sampled := time.Time{} // the step of the history that has its sample
+	var passed seconds
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case now := <-second.C:
-			seconds++
 			e.registry.Tick(now)
 			e.clock.see(now, now.Round(0))
-			if step := now.Truncate(admin.HistoryStep); !step.Equal(sampled) { // not every tenth tick: a late one would leave a gap
-				sampled = step
+			sample, keep := passed.tick(now)
+			if sample {
 				e.sample(now)
 			}
-			if seconds%60 == 5 { // soon after the start for the first time
+			if keep {
 				e.keepSnapshot()
 				e.keepEvidence()
 			}
