@@ -1,4 +1,7 @@
+import { fireEvent, render, screen, within } from '@testing-library/svelte';
 import { describe, expect, it } from 'vitest';
+import { engine, showGolden } from '../../test/golden';
+import Apps from './Apps.svelte';
 import golden from '../../../../engine/admin/testdata/wire/apps.json';
 import type { AppsAnswer } from '../../lib/wire';
 import { sorted, sums } from './apps';
@@ -21,4 +24,19 @@ describe('sorted', () => {
 
 it('sums add up all apps', () => {
   expect(sums(apps)).toEqual({ requests: 207, failed: 2, refused: 2, active: 4, input: 2442231, output: 110452 });
+});
+
+it('an app opens into its tags, each with figures and decisions of its own', async () => {
+  engine({ 'GET /admin/apps': golden });
+  showGolden();
+  render(Apps);
+  expect(screen.queryByText('user:ann')).toBeNull();
+  expect(screen.queryByRole('button', { name: 'Tags of curl' })).toBeNull();
+  await fireEvent.click(screen.getByRole('button', { name: 'Tags of claude-code' }));
+  const row = document.querySelector<HTMLElement>('[data-app-tag="claude-code work"]')!;
+  for (const text of ['120', '2', '2.1M', '80.1k', '430 ms', '6.6 s', '31.0 s']) expect(within(row).getAllByText(text).length, text).toBeGreaterThan(0);
+  expect(within(row).getByRole('link', { name: 'work' }).getAttribute('href')).toBe('#/decisions?app=claude-code&tag=work');
+  expect(screen.getByText(/3 more tags/)).toBeTruthy();
+  await fireEvent.click(screen.getByRole('button', { name: 'Tags of claude-code' }));
+  expect(screen.queryByText('user:ann')).toBeNull();
 });

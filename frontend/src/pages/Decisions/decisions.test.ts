@@ -11,7 +11,7 @@ import refusedFile from '../../../../engine/admin/testdata/wire/decision_refused
 import Decisions from './Decisions.svelte';
 import { filterOf, filtered, followed, noFilter, sameModel } from './filter';
 import { evidenceOf, extent, inOrder, ranked } from './signals';
-import { spans, tokensPerSecond } from './timeline';
+import { spans, steps, tokensPerSecond } from './timeline';
 import { bodyOf, offers, protocols, wrongWith } from './tryit';
 import { needs } from './words';
 
@@ -153,6 +153,20 @@ describe('the page', () => {
     expect(await screen.findByText('Candidates')).toBeTruthy();
   });
 
+  it('tells queued, sent to and running on apart, in the list and opened', async () => {
+    engine({ 'GET /admin/decisions': [] });
+    showGolden();
+    show('#/decisions/01JBQ7Z0H2');
+    const now = () => document.querySelector('[aria-current="step"]')?.textContent ?? '';
+    for (const [stage, words] of [['queued', 'Queued'], ['sent', 'Sent to studio'], ['running', 'Running on studio']] as const) {
+      fleet.rows = fleet.rows.map((r) => (r.request_id === '01JBQ7Z0H2' ? { ...r, stage, ttft_ms: stage === 'running' ? 812 : 0 } : r));
+      await tick();
+      expect(now()).toContain(words);
+    }
+    for (const words of ['queued for studio', 'on studio']) expect(screen.getAllByText(words).length, words).toBeGreaterThan(0);
+    for (const word of ['held', 'queued', 'running']) expect(screen.getAllByText(word).length, word).toBeGreaterThan(0);
+  });
+
   it('says that a decision is not kept, and what to do', async () => {
     engine({ 'GET /admin/decisions': [] });
     showGolden();
@@ -189,5 +203,20 @@ describe('the page', () => {
     expect(await screen.findByText('would be served')).toBeTruthy();
     expect(screen.queryByText('Where the time went')).toBeNull();
     expect(log.bodies.find((b) => b !== undefined)).toMatchObject({ model: 'auto', stream: true });
+  });
+});
+
+describe('the steps of a request under way', () => {
+  const row = { at: '2026-11-02T08:00:00Z', node_name: 'studio', queue_ms: 400, ttft_ms: 0 };
+  const at = Date.parse(row.at) + 3000;
+  const told = (stage: DecisionRow['stage'], over = {}) => steps({ ...row, ...over, stage }, at).map((s) => `${s.label} ${s.state} ${s.ms}`);
+  it('promise nothing that has not come', () => {
+    expect(told('queued', { queue_ms: 0 })).toEqual(['Queued now 3000', 'Sent to studio ahead null', 'Running on studio ahead null']);
+    expect(told('held', { node_name: '', queue_ms: 0 })[0]).toBe('Held now 3000');
+    expect(told('held', { node_name: '', queue_ms: 0 })[1]).toBe('Sent to a machine ahead null');
+  });
+  it('part the time since it came', () => {
+    expect(told('sent')).toEqual(['Queued over 400', 'Sent to studio now 2600', 'Running on studio ahead null']);
+    expect(told('running', { ttft_ms: 600 })).toEqual(['Queued over 400', 'Sent to studio over 600', 'Running on studio now 2000']);
   });
 });

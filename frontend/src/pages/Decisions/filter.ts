@@ -1,18 +1,19 @@
-// Which decisions are listed, as the address says it: ?app=&model=&node=&outcome=&text=
+// Which decisions are listed, as the address says it: ?app=&tag=&model=&node=&outcome=&text=
 import type { DecisionRow } from '../../lib/wire';
 
 export interface Filter {
   app: string;
+  tag: string; // a label, in full
   model: string; // as asked or as served
   node: string; // a name
   outcome: string; // an outcome, or under_way, or trouble
   text: string; // words, all of which a row has somewhere
 }
 
-export const noFilter: Filter = { app: '', model: '', node: '', outcome: '', text: '' };
+export const noFilter: Filter = { app: '', tag: '', model: '', node: '', outcome: '', text: '' };
 
 export function filterOf(query: Record<string, string>): Filter {
-  return { app: query.app ?? '', model: query.model ?? '', node: query.node ?? '', outcome: query.outcome ?? '', text: query.text ?? '' };
+  return { app: query.app ?? '', tag: query.tag ?? '', model: query.model ?? '', node: query.node ?? '', outcome: query.outcome ?? '', text: query.text ?? '' };
 }
 
 export const isEmpty = (f: Filter): boolean => Object.values(f).every((v) => v === '');
@@ -25,6 +26,7 @@ export function filtered(rows: readonly DecisionRow[], f: Filter): readonly Deci
   const words = f.text.toLowerCase().split(/\s+/).filter((w) => w !== '');
   return rows.filter((r) => {
     if (f.app !== '' && r.app !== f.app) return false;
+    if (f.tag !== '' && !r.tags?.includes(f.tag)) return false;
     if (f.node !== '' && r.node_name !== f.node) return false;
     if (f.model !== '' && !sameModel(r.model, f.model) && !sameModel(r.requested_model, f.model)) return false;
     if (f.outcome === 'under_way' ? r.outcome !== '' : f.outcome === 'trouble' ? !bad.has(r.outcome) : f.outcome !== '' && r.outcome !== f.outcome) return false;

@@ -1,5 +1,6 @@
 // Where a request's time went, as parts that follow each other.
 import type { DecisionRecord } from '../../lib/record';
+import type { DecisionRow } from '../../lib/wire';
 
 export interface Span {
   key: 'queue' | 'load' | 'prefill' | 'decode' | 'answer';
@@ -37,6 +38,28 @@ export function spans(r: DecisionRecord): Span[] {
     at += p.ms;
     return span;
   });
+}
+
+/** Step is one stage of a request under way; ms is how long it took, null = not known, or not over. */
+export interface Step {
+  key: 'queue' | 'sent' | 'run';
+  label: string;
+  says: string;
+  state: 'over' | 'now' | 'ahead';
+  ms: number | null;
+}
+
+/** steps are where a request under way is: queued, sent to, running on. atMs is now; what is ahead is not promised. */
+export function steps(r: Pick<DecisionRow, 'stage' | 'at' | 'node_name' | 'queue_ms' | 'ttft_ms'>, atMs: number): Step[] {
+  const since = Math.max(0, atMs - Date.parse(r.at));
+  const on = r.node_name === '' ? '' : ` ${r.node_name}`;
+  const at = { held: 0, queued: 0, sent: 1, running: 2, '': 0 }[r.stage];
+  const state = (i: number) => (i < at ? 'over' : i === at ? 'now' : 'ahead');
+  return [
+    { key: 'queue', label: r.stage === 'held' ? 'Held' : 'Queued', says: r.stage === 'held' ? 'nobody can serve it' : 'for a free slot', state: state(0), ms: at === 0 ? since : r.queue_ms },
+    { key: 'sent', label: `Sent to${on || ' a machine'}`, says: 'loading or reading the prompt', state: state(1), ms: at === 1 ? Math.max(0, since - r.queue_ms) : at > 1 ? r.ttft_ms : null },
+    { key: 'run', label: `Running${on ? ` on${on}` : ''}`, says: 'the answer is written', state: state(2), ms: at === 2 ? Math.max(0, since - r.queue_ms - r.ttft_ms) : null },
+  ];
 }
 
 /** reading is how long the prompt was read, in ms; null = nobody can tell. rest is the time after the load. */

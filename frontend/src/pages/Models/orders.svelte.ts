@@ -1,4 +1,4 @@
-// What the owner orders for models: load, unload, delete, pull, probe, eval.
+// What the owner orders for models: load, unload, pin, delete, pull, probe, eval.
 // Runs that last are held here and not by a component: an eval ends with the
 // request that asked for it, so it has to outlive a visit to another page.
 import { lines, post, segment } from '../../lib/api';
@@ -87,6 +87,13 @@ class Orders {
       if (!yes) return;
     }
     if (await this.#run(d, () => post('models/unload', { deployment: d.id }))) notices.done(`${d.model} is unloaded.`, () => this.load(d), 'Load again');
+  }
+
+  /** pin keeps a model, wherever it is, from being unloaded for another, or lets it go again. */
+  async pin(d: DeploymentView, on: boolean): Promise<void> {
+    if (await this.#run(d, () => post(on ? 'models/pin' : 'models/unpin', { deployment: d.id }))) {
+      notices.done(on ? `${d.model} is pinned: it is never unloaded for another.` : `${d.model} is not pinned anymore.`, () => this.pin(d, !on), 'Undo');
+    }
   }
 
   /** remove deletes the weights from the disk. True = they are gone. */
