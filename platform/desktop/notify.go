@@ -1,12 +1,64 @@
 package desktop
 
-// Notifier shows notifications of the system's own kind.
-type Notifier struct{ app, icon string }
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/gen2brain/beeep"
+)
+
+// Notifier shows notifications of the system's own kind. What is worth one,
+// and how often, others decide.
+type Notifier struct {
+	icon string
+	busy chan struct{} // held while one is on its way: one buffer, one at a time
+}
+
+// notifyWithin is how long a desktop may take to take a notification.
+const notifyWithin = 5 * time.Second
+
+var nameApp sync.Mutex // guards beeep.AppName, which the library keeps as a global
 
 // NewNotifier makes one that speaks in the name of an app; icon is the path of
 // a PNG, "" = none.
-func NewNotifier(app, icon string) *Notifier { return &Notifier{app, icon} }
+func NewNotifier(app, icon string) *Notifier {
+	nameApp.Lock()
+	defer nameApp.Unlock()
+	beeep.AppName = app
+	return &Notifier{icon: icon, busy: make(chan struct{}, 1)}
+}
 
-// Notify shows a notification. kind says what it is about (runtime, records,
-// port, approval, trouble); a newer one of a kind may replace the older.
-func (n *Notifier) Notify(kind, title, text string) error { return ErrNotAvailable }
+// errStillShowing says that the desktop has not taken the last one yet.
+var errStillShowing = errors.New("the desktop has not taken the last notification yet")
+
+// Notify shows a notification. It waits for the desktop to take it, five
+// seconds at most. Without a desktop that shows any the error is
+// ErrNotAvailable. kind says what it is about, for whoever reads the error.
+func (n *Notifier) Notify(kind, title, text string) error {
+	if !hasNotifications() {
+		return fmt.Errorf("notify of %s: %w", kind, ErrNotAvailable)
+	}
+	select {
+	case n.busy <- struct{}{}:
+	default:
+		return fmt.Errorf("notify of %s: %w", kind, errStillShowing)
+	}
+	taken := make(chan error, 1) // of the one attempt, which may outlive our patience
+	go func() {
+		defer func() { <-n.busy }()
+		taken <- beeep.Notify(title, text, n.icon)
+	}()
+	patience := time.NewTimer(notifyWithin)
+	defer patience.Stop()
+	select {
+	case err := <-taken:
+		if err != nil {
+			return fmt.Errorf("notify of %s: %w", kind, errors.Join(ErrNotAvailable, err))
+		}
+		return nil
+	case <-patience.C:
+		return fmt.Errorf("notify of %s: %w", kind, errStillShowing)
+	}
+}
