@@ -162,7 +162,7 @@ func (d *desk) began(eng Engine, cut context.CancelFunc, err error) {
 		return
 	default:
 		d.theirs, d.engine, d.cut, d.heard = false, eng, cut, nil
-		d.a.o.Log.Info("serving", "address", eng.Address())
+		d.a.o.Log.Info("the engine runs", "address", eng.Address())
 		d.a.say("Bellwether serves at %s. Its icon is in the bar.\n", eng.Address())
 		if d.leaving {
 			cut()
@@ -230,6 +230,7 @@ func (d *desk) hear(n news) {
 // lost says that the feed broke off; it is tried again all the time.
 func (d *desk) lost() {
 	d.tell(func(d *desk) { d.linked, d.lostAt = false, time.Now() })
+	time.AfterFunc(gonePatience+time.Millisecond, func() { d.tell(func(*desk) {}) }) // so that it is looked at then
 }
 
 // leave ends window and engine; the icon shows how.

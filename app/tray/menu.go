@@ -88,7 +88,7 @@ func Menu(s State) View {
 		{Key: "notice", Label: s.Notice, Off: true, Hidden: s.Notice == ""},
 		{Key: StartEngine, Label: "Start Bellwether", Hidden: s.Phase != Down, Do: Action{Name: StartEngine}},
 		line,
-		{Key: Resume, Label: "Resume", Hidden: !up || !s.Paused && s.Node.State != "draining", Do: Action{Name: Resume}},
+		{Key: Resume, Label: "Resume", Hidden: !up || !s.Paused, Do: Action{Name: Resume}},
 		{Key: Pause, Label: "Pause", Hidden: !up || s.Paused, Do: Action{Name: Pause}},
 		{Key: "pause-for", Label: "Pause for", Hidden: !up, Items: []Item{
 			{Key: PauseHour, Label: "1 hour", Do: Action{Name: PauseHour}},
@@ -191,16 +191,15 @@ func statusLine(s *State) string {
 // pauseLine is like "Paused: in a meeting since 14:02".
 func pauseLine(s *State) string {
 	line := "Paused"
-	switch {
-	case s.Why != "":
-		line += ": " + s.Why
-	case !s.Since.IsZero():
-		line += ":"
+	if why, twice := strings.CutPrefix(s.Why, "paused "); twice { // "paused by its owner"
+		line += " " + why
+	} else if why != "" {
+		line += ": " + why
 	}
 	if !s.Since.IsZero() {
 		line += " since " + moment(s.Since, s.Now)
 	}
-	return strings.Replace(line, ": since", " since", 1)
+	return line
 }
 
 // detailLine is what else has to be said, "" = nothing.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 
+	"bellwether/app"
 	"bellwether/assets"
 	"bellwether/engine"
 	"bellwether/engine/admin"
@@ -24,6 +25,9 @@ func (doctorCmd) Run(e *environ) error {
 		findings = e.examine(err)
 	case err != nil:
 		return err
+	}
+	if f, said := app.TrayFinding(context.Background()); said { // of the session that asks, which the engine may not be in
+		findings = append(findings, f)
 	}
 	if e.cli.JSON {
 		if err := e.json(findings); err != nil {
