@@ -22,7 +22,7 @@ type decisionsCmd struct {
 	Node    string `help:"Served by this machine only."`
 	Outcome string `help:"With this outcome only: ok, truncated, client_disconnected, refused, failed, held_out, stream_invalid_after_commit."`
 	Follow  bool   `help:"Go on printing new ones." short:"f"`
-	Export  string `help:"Write decision ID as a scenario that replays to the same answer to FILE (- = standard output)." placeholder:"FILE"`
+	Export  string `help:"Write decision ID as a scenario to FILE (- = standard output); bellwether explain FILE decides it again." placeholder:"FILE"`
 }
 
 // mostDecisions is the most the engine lists at once.

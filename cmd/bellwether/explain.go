@@ -16,7 +16,7 @@ import (
 )
 
 type explainCmd struct {
-	File     string `arg:"" optional:"" help:"The request's body as a file; - reads it from standard input."`
+	File     string `arg:"" optional:"" help:"The request's body, or a scenario that decisions --export wrote, as a file; - reads it from standard input. A scenario is decided again offline: 0 the same as recorded, 1 not."`
 	JSONL    string `name:"jsonl" help:"Explain many: one request body a line in, one JSON line out." type:"path" placeholder:"FILE"`
 	Live     bool   `help:"Ask the running engine instead of a saved state."`
 	Snapshot string `help:"The saved state (status --snapshot); default: the last one the engine left." type:"path" placeholder:"FILE"`
@@ -29,14 +29,21 @@ func (c *explainCmd) Run(e *environ) error {
 	if (c.File == "") == (c.JSONL == "") {
 		return coded(exitUsage, "explain takes one request's FILE (or -), or --jsonl FILE")
 	}
-	judge, err := c.judge(e)
-	if err != nil {
-		return err
-	}
 	if c.JSONL != "" {
+		judge, err := c.judge(e)
+		if err != nil {
+			return err
+		}
 		return c.lines(e, judge)
 	}
 	body, err := readInput(e, c.File)
+	if err != nil {
+		return err
+	}
+	if route.IsScenario(string(body)) {
+		return c.replay(e, string(body))
+	}
+	judge, err := c.judge(e)
 	if err != nil {
 		return err
 	}

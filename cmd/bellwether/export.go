@@ -25,7 +25,7 @@ func (c *decisionsCmd) export(e *environ, engine *client) error {
 			return err
 		}
 		story = "# What it was decided on was not kept: only a sample is when requests come fast.\n" +
-			"# The fleet below is that of the export, so the answer may be another.\n"
+			"# The fleet below is that of the export, so the answer may be another" + servedThen(&rec) + ".\n"
 	}
 	out := fmt.Sprintf("# %s asked for %s, which was %s.\n%s%s", dash(rec.App), rec.RequestedModel, rec.Outcome, story, text)
 	if c.Export == "-" {
@@ -38,8 +38,16 @@ func (c *decisionsCmd) export(e *environ, engine *client) error {
 	if e.cli.JSON {
 		return e.json(map[string]string{"scenario": c.Export})
 	}
-	e.printf("Wrote the request as a scenario to %s.\n", c.Export)
+	e.printf("Wrote the request as a scenario to %s. To decide it again: bellwether explain %s\n", c.Export, c.Export)
 	return nil
+}
+
+// servedThen says where a request went, where that is all that is left to compare.
+func servedThen(rec *route.Record) string {
+	if rec.Chosen == "" {
+		return ""
+	}
+	return ": it was served by " + servedBy(rec)
 }
 
 // onTheFleetOfNow is the record's request on the fleet as it is.

@@ -41,7 +41,7 @@ type Step struct {
 	Query  Query
 	Want   string // the explanation expected, "" = none given
 
-	line     int // of the ask
+	line     int // of the ask, from 0
 	from, to int // lines of its want block
 }
 
@@ -63,6 +63,7 @@ func (e *LineError) Unwrap() error { return e.Err }
 
 // ReadScenario reads a scenario. An error is a *LineError.
 func ReadScenario(text string) (*Scenario, error) {
+	text = strings.ReplaceAll(strings.TrimPrefix(text, byteOrderMark), "\r\n", "\n") // an editor's
 	s := &Scenario{lines: strings.Split(strings.TrimRight(text, "\n"), "\n")}
 	r := newReader()
 	for i := 0; i < len(s.lines); i++ {
@@ -109,6 +110,9 @@ func (s *Scenario) readWant(step *Step, at int) int {
 	step.from, step.to = at, end
 	return end - 1
 }
+
+// Line is where in the scenario the request is asked, from 1.
+func (s *Step) Line() int { return s.line + 1 }
 
 // Explain decides the step's request and returns the explanation.
 func (s *Step) Explain() string { return Decide(s.View, s.Policy, &s.Query).Explain() }

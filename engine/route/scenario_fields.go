@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"bellwether/engine/evidence"
 	"bellwether/engine/fleet"
@@ -60,7 +62,10 @@ func writeFields[T any](t *T, fields []field[T]) string {
 }
 
 func quote(s string) string {
-	if s == "" || strings.ContainsAny(s, " \"\t#") {
+	special := func(c rune) bool {
+		return c == '"' || c == '#' || c == utf8.RuneError || unicode.IsSpace(c) || unicode.IsControl(c)
+	}
+	if s == "" || strings.ContainsFunc(s, special) {
 		return strconv.Quote(s)
 	}
 	return s

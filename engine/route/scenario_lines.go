@@ -91,6 +91,14 @@ var (
 				}
 				return strconv.Itoa(d.LoadedContext)
 			}},
+		{name: "window", // the context per slot of what comes or goes
+			read: func(d *fleet.Deployment, s string) (err error) { d.LoadedContext, err = strconv.Atoi(s); return err },
+			write: func(d *fleet.Deployment) string {
+				if d.Residency == fleet.Loaded {
+					return ""
+				}
+				return nonZero(d.LoadedContext)
+			}},
 		{name: "loading", flag: true,
 			read:  func(d *fleet.Deployment, _ string) error { d.Residency = fleet.Loading; return nil },
 			write: func(d *fleet.Deployment) string { return when(d.Residency == fleet.Loading) }},
@@ -105,6 +113,7 @@ var (
 		flag("pinned", func(d *fleet.Deployment) *bool { return &d.Pinned }),
 		flag("disabled", func(d *fleet.Deployment) *bool { return &d.Disabled }),
 		text("unhealthy", func(d *fleet.Deployment) *string { return &d.Unhealthy }),
+		text("degraded", func(d *fleet.Deployment) *string { return &d.Degraded }),
 		list("tags", func(d *fleet.Deployment) *[]string { return &d.Tags }),
 		list("also_named", func(d *fleet.Deployment) *[]string { return &d.AlsoNamed }),
 		priors("priors", func(d *fleet.Deployment) *map[string]fleet.Prior { return &d.Priors }),
@@ -166,11 +175,15 @@ var capSets = map[string][]fleet.Capability{
 }
 
 // readCaps reads a comma list: tools (yes), !tools (no), tools@probe (yes, and
-// who says so; else the runtime), or a set. Chat and embedding that are not
-// named are a no once any is.
+// who says so; else the runtime), ?tools (nobody knows), or a set. Chat and
+// embedding that are not named are a no once any is.
 func readCaps(s string) (fleet.Capabilities, error) {
-	caps := fleet.Capabilities{}
+	caps, unknown := fleet.Capabilities{}, map[fleet.Capability]bool{}
 	for word := range strings.SplitSeq(s, ",") {
+		if name, is := strings.CutPrefix(word, "?"); is {
+			unknown[fleet.Capability(name)] = true
+			continue
+		}
 		name, by, _ := strings.Cut(word, "@")
 		source := fleet.SourceRuntime
 		if by != "" {
@@ -188,7 +201,7 @@ func readCaps(s string) (fleet.Capabilities, error) {
 		}
 	}
 	for _, c := range []fleet.Capability{fleet.CapChat, fleet.CapEmbedding} {
-		if _, ok := caps[c]; !ok && len(caps) > 0 {
+		if _, ok := caps[c]; !ok && len(caps) > 0 && !unknown[c] {
 			caps[c] = fleet.Claim{Support: fleet.No, Source: fleet.SourceRuntime}
 		}
 	}
@@ -209,6 +222,11 @@ func writeCaps(caps fleet.Capabilities) string {
 			word += "@" + claim.Source.String()
 		}
 		words = append(words, word)
+	}
+	for _, c := range []fleet.Capability{fleet.CapChat, fleet.CapEmbedding} {
+		if len(words) > 0 && caps[c].Support == fleet.Unknown {
+			words = append(words, "?"+string(c))
+		}
 	}
 	slices.SortFunc(words, func(a, b string) int {
 		return strings.Compare(strings.TrimPrefix(a, "!"), strings.TrimPrefix(b, "!"))

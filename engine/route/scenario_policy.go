@@ -13,7 +13,19 @@ import (
 var policyFields = []field[Policy]{
 	text("hash", func(p *Policy) *string { return &p.Hash }),
 	text("auto_pull", func(p *Policy) *string { return &p.AutoPull }),
-	list("auto_pull_allow", func(p *Policy) *[]string { return &p.AutoPullAllow }),
+	{name: "auto_pull_allow", // none, or registries; "" is the library
+		read: func(p *Policy, s string) error {
+			if p.AutoPullAllow = nil; s != "none" {
+				p.AutoPullAllow = strings.Split(s, ",")
+			}
+			return nil
+		},
+		write: func(p *Policy) string {
+			if len(p.AutoPullAllow) == 0 {
+				return "none"
+			}
+			return strings.Join(p.AutoPullAllow, ",")
+		}},
 	boolean("model_fallback", func(p *Policy) *bool { return &p.ModelFallback }),
 	text("context_protection", func(p *Policy) *string { return &p.ContextProtection }),
 	decimal("thinking_overhead", func(p *Policy) *float64 { return &p.ThinkingOverhead }),
