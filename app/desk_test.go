@@ -1,0 +1,204 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"bellwether/app/tray"
+	"bellwether/platform/desktop"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// fakeEngine runs until it is told to end, or fails.
+type fakeEngine struct {
+	fail    chan error
+	drained bool
+}
+
+func (e *fakeEngine) Run(ctx context.Context) error {
+	select {
+	case <-ctx.Done():
+		return nil
+	case err := <-e.fail:
+		return err
+	}
+}
+func (e *fakeEngine) Address() string { return "http://localhost:11435" }
+func (e *fakeEngine) Drain()          { e.drained = true }
+func (e *fakeEngine) Undrain()        { e.drained = false }
+
+// seat is a desk with its loop running, in a bubble of its own time.
+type seat struct {
+	*desk
+	end  context.CancelFunc
+	done chan struct{}
+}
+
+// sit starts a desk whose engine starts as it is told.
+func sit(t *testing.T, start func() (Engine, error)) *seat {
+	t.Helper()
+	dir := t.TempDir()
+	folders, err := desktop.FoldersUnder(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	a := newApp(Options{
+		Folders: folders, Version: "1.2.0", Hidden: true, Start: start, Out: io.Discard, Log: slog.New(slog.DiscardHandler),
+		Login: desktop.NewLoginItem(desktop.LoginOptions{Config: dir}), Browser: func(string) error { return errors.New("no browser in tests") },
+	})
+	a.notifier = nil
+	s := &seat{desk: newDesk(ctx, a, stop), end: stop, done: make(chan struct{})}
+	go func() { defer close(s.done); s.run() }()
+	s.tell((*desk).startEngine)
+	return s
+}
+
+// leaves ends it and waits until it has gone.
+func (s *seat) leaves() {
+	s.end()
+	<-s.done
+}
+
+// shown is the state that the tray would show, once nothing moves any more.
+func (s *seat) shown() tray.State {
+	synctest.Wait()
+	s.tell(func(*desk) {})
+	synctest.Wait()
+	return <-s.states
+}
+
+func say(name string, active int) news {
+	return news{at: time.Now(), started: time.Unix(1, 0), state: tray.State{Name: name, Active: active, Running: active, Node: tray.Machine{State: "serving"}}}
+}
+
+// P-37: figures that nobody has confirmed for a while are shown as old, and the
+// next word of the engine makes them new.
+func TestASilentEngineIsShownWithTheAgeOfItsFigures(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := sit(t, func() (Engine, error) { return &fakeEngine{}, nil })
+		defer s.leaves()
+		if got := s.shown(); got.Phase != tray.Starting {
+			t.Errorf("before its word: %v", got.Phase)
+		}
+		s.told(say("studio", 2))
+		if v := tray.Menu(s.shown()); v.Tooltip != "studio: serving, 2 running" {
+			t.Errorf("tooltip %q", v.Tooltip)
+		}
+		time.Sleep(40 * time.Second)
+		if v := tray.Menu(s.shown()); v.Tooltip != "studio: nothing heard for 40 s" || v.Icon != (tray.Icon{Sign: tray.SignTrouble}) {
+			t.Errorf("after 40 s: %q %+v", v.Tooltip, v.Icon)
+		}
+		s.told(say("studio", 0))
+		if v := tray.Menu(s.shown()); v.Tooltip != "studio: serving, 0 running" {
+			t.Errorf("after its word: %q", v.Tooltip)
+		}
+	})
+}
+
+func TestAnEngineThatFailsIsToldAndStartedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		starts, eng := 0, &fakeEngine{fail: make(chan error)}
+		s := sit(t, func() (Engine, error) {
+			if starts++; starts == 1 {
+				return nil, errors.New("Ollama holds localhost:11435: end it\nand more")
+			}
+			return eng, nil
+		})
+		defer s.leaves()
+		if got := s.shown(); got.Phase != tray.Down || got.Trouble != "Ollama holds localhost:11435: end it" {
+			t.Errorf("%v %q", got.Phase, got.Trouble)
+		}
+		s.clicked(tray.Action{Name: tray.StartEngine})
+		s.told(say("studio", 0))
+		if got := s.shown(); got.Phase != tray.Serving {
+			t.Errorf("%v", got.Phase)
+		}
+		eng.fail <- errors.New("serve apps: the socket broke")
+		if got := s.shown(); got.Phase != tray.Down || !strings.Contains(got.Trouble, "the socket broke") {
+			t.Errorf("%v %q", got.Phase, got.Trouble)
+		}
+	})
+}
+
+// T-09, P-36: another's engine is shown, told of when it does not answer or has
+// ended, and never ended by us.
+func TestAnotherProgramsEngineIsAdopted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := sit(t, func() (Engine, error) { return nil, &desktop.HeldError{Dir: "x", PID: 7} })
+		if got := s.shown(); got.Phase != tray.Starting || !got.Theirs {
+			t.Errorf("at first: %v, theirs %v", got.Phase, got.Theirs)
+		}
+		time.Sleep(adoptPatience + lookEvery)
+		if got := s.shown(); got.Phase != tray.Down || !strings.Contains(got.Trouble, "does not answer") {
+			t.Errorf("unheard of: %v %q", got.Phase, got.Trouble)
+		}
+		s.told(say("studio", 1))
+		if got := s.shown(); got.Phase != tray.Serving || !got.Theirs {
+			t.Errorf("heard of: %v", got.Phase)
+		}
+		s.lost()
+		s.told(say("studio", 1)) // back at once: nothing to tell
+		if got := s.shown(); got.Phase != tray.Serving {
+			t.Errorf("a short break: %v", got.Phase)
+		}
+		s.lost()
+		time.Sleep(gonePatience + time.Second)
+		if got := s.shown(); got.Phase != tray.Down || !strings.Contains(got.Trouble, "has ended") {
+			t.Errorf("gone: %v %q", got.Phase, got.Trouble)
+		}
+		s.clicked(tray.Action{Name: tray.Quit}) // ends the icon, whatever runs there
+		<-s.done
+	})
+}
+
+func TestQuitWaitsForWhatRunsIfItIsToldTo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		eng := &fakeEngine{}
+		s := sit(t, func() (Engine, error) { return eng, nil })
+		s.told(say("studio", 1))
+		s.clicked(tray.Action{Name: tray.Quit})
+		if got := s.shown(); got.Phase != tray.Serving || !got.Asked || got.Notice == "" {
+			t.Errorf("quit with one running: %+v", got)
+		}
+		s.clicked(tray.Action{Name: tray.QuitFinished})
+		if got := s.shown(); got.Phase != tray.Stopping || !eng.drained {
+			t.Errorf("%v, drained %v", got.Phase, eng.drained)
+		}
+		s.clicked(tray.Action{Name: tray.KeepRunning})
+		if got := s.shown(); got.Phase != tray.Serving || eng.drained {
+			t.Errorf("%v, drained %v", got.Phase, eng.drained)
+		}
+		s.clicked(tray.Action{Name: tray.QuitFinished})
+		s.told(say("studio", 0))
+		<-s.done
+		if err := s.result(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestAClickThatCannotBeCarriedOutIsTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := sit(t, func() (Engine, error) { return &fakeEngine{}, nil })
+		defer s.leaves()
+		s.told(say("studio", 0))
+		s.clicked(tray.Action{Name: tray.Unload, Subject: "n/ollama/a"})
+		if got := s.shown(); got.Notice != "no engine is running" {
+			t.Errorf("notice %q", got.Notice)
+		}
+		s.clicked(tray.Action{Name: tray.KeepRunning})
+		if got := s.shown(); got.Notice != "" {
+			t.Errorf("the notice stays: %q", got.Notice)
+		}
+	})
+}

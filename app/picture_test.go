@@ -1,0 +1,94 @@
+package app
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"reflect"
+	"testing"
+	"time"
+
+	"bellwether/app/tray"
+)
+
+// golden are frames as the feed sends them; the engine's own tests write them.
+func golden(t *testing.T, name string) []byte {
+	t.Helper()
+	raw, err := os.ReadFile(filepath.Join("..", "engine", "admin", "testdata", "wire", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return raw
+}
+
+func TestTheTrayShowsWhatTheFeedTells(t *testing.T) {
+	var p picture
+	if err := p.apply(golden(t, "hello.json")); err != nil {
+		t.Fatal(err)
+	}
+	s := p.show()
+	if s.Name != "studio" || s.Address != "http://localhost:11435" || s.Router != "studio" || !s.Routes || s.Node.State != "serving" || s.Paused {
+		t.Errorf("this machine: %+v", s)
+	}
+	if got := []string{s.Machines[0].Name, s.Machines[1].Name}; len(s.Machines) != 2 || !reflect.DeepEqual(got, []string{"studio", "tower"}) || !s.Machines[0].Here || s.Machines[1].State != "paused" {
+		t.Errorf("machines %+v", s.Machines)
+	}
+	if len(s.Models) == 0 {
+		t.Fatal("no models")
+	}
+	for _, m := range s.Models {
+		if m.ID == "" || m.Name == "" {
+			t.Errorf("model %+v", m)
+		}
+	}
+	// P-38: what waits does not run.
+	n := p.nodes[p.engine.NodeID]
+	if n.WaitingRequests == 0 || s.Running != n.RunningRequests {
+		t.Errorf("%d running and %d waiting are shown as %d", n.RunningRequests, n.WaitingRequests, s.Running)
+	}
+}
+
+func TestAPauseIsShownWithItsTimes(t *testing.T) {
+	p := picture{seq: 7}
+	hello := `{"type":"hello","seq":7,"state":{"meta":{"engine":{"node_id":"a","node_name":"den","address":"http://localhost:11435"}},
+		"nodes":{"a":{"id":"a","name":"den","local":true,"state":"serving","meeting":"unknown","on_battery":"no"}}}}`
+	if err := p.apply([]byte(hello)); err != nil {
+		t.Fatal(err)
+	}
+	delta := `{"type":"delta","seq":8,"set":{"nodes":{"a":{"id":"a","name":"den","local":true,"state":"paused","reason":"lunch","paused":true,"pause_reason":"lunch",
+		"paused_since":"2026-11-03T12:00:00Z","paused_until":"2026-11-03T13:00:00Z","meeting":"yes","on_battery":"no","running_requests":1}}},"rows":[{"request_id":"x"}]}`
+	if err := p.apply([]byte(delta)); err != nil {
+		t.Fatal(err)
+	}
+	s := p.show()
+	if !s.Paused || s.Why != "lunch" || s.Running != 1 || !s.Meeting || !s.Since.Equal(time.Date(2026, 11, 3, 12, 0, 0, 0, time.UTC)) || s.Until.Sub(s.Since) != time.Hour {
+		t.Errorf("%+v", s)
+	}
+	if err := p.apply([]byte(`{"type":"delta","seq":9,"del":{"nodes":["a"]}}`)); err != nil || len(p.show().Machines) != 0 {
+		t.Errorf("a machine that left: %v, %+v", err, p.show().Machines)
+	}
+}
+
+// P-35: the first frames of every kind, and hostile ones, break nothing.
+func TestFramesThatAreLostOrUnknown(t *testing.T) {
+	var p picture
+	for _, c := range []struct {
+		frame string
+		gap   bool
+		bad   bool
+	}{
+		{`{"type":"delta","seq":5}`, true, false}, {`{"type":"resync"}`, true, false}, {`{"type":"carrier-pigeon"}`, false, false},
+		{`{"type":"hello"}`, false, true}, {`nonsense`, false, true}, {`{"type":"hello","seq":4,"state":{}}`, false, false},
+		{`{"type":"delta","seq":5,"set":{"meta":{"engine":{"node_name":"den"}},"later":{"x":{}}},"del":{"nodes":["nobody"]}}`, false, false},
+		{`{"type":"delta","seq":7}`, true, false}, {`{"type":"delta","seq":6,"set":{"nodes":{"a":7}}}`, false, true},
+	} {
+		err := p.apply([]byte(c.frame))
+		if errors.Is(err, errGap) != c.gap || (err != nil && !errors.Is(err, errGap)) != c.bad {
+			t.Errorf("%s: %v", c.frame, err)
+		}
+		_ = tray.Menu(p.show())
+	}
+	if p.engine.NodeName != "den" {
+		t.Errorf("name %q", p.engine.NodeName)
+	}
+}
