@@ -16,6 +16,7 @@ import (
 
 	"bellwether/engine/admin"
 	"bellwether/engine/dialect"
+	"bellwether/platform/desktop"
 )
 
 // settingsDesk is where the admin UI reads and changes the settings file.
@@ -243,7 +244,7 @@ func replaceSettings(path string, text []byte) error {
 	} else if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	tmp, err := os.CreateTemp(filepath.Dir(path), ".settings-*")
+	tmp, err := os.CreateTemp(filepath.Dir(path), desktop.Unfinished)
 	if err != nil {
 		return err
 	}

@@ -133,6 +133,7 @@ func New(o Options) (e *Engine, err error) {
 		return e, err
 	}
 	e.openLog()
+	e.tidy()
 	limits := store.Options{Log: e.log, MaxAge: time.Duration(o.Config.Store.RetentionDays * 24 * float64(time.Hour)), MaxBytes: int64(o.Config.Store.MaxMB * (1 << 20))}
 	if e.store, err = store.Open(filepath.Join(o.Folders.Data, "bellwether.db"), limits); err != nil {
 		return e, fmt.Errorf("open the store: %w", err)
@@ -147,6 +148,19 @@ func New(o Options) (e *Engine, err error) {
 		return e, err
 	}
 	return e, e.assemble()
+}
+
+// tidy removes the half files of a process that was killed while it wrote. In
+// the folder of the settings others may be writing just now.
+func (e *Engine) tidy() {
+	now := time.Now()
+	err := desktop.RemoveUnfinished(e.opts.Folders.Data, now)
+	if file := e.conf().file; file != "" && filepath.Dir(file) != e.opts.Folders.Data {
+		err = errors.Join(err, desktop.RemoveUnfinished(filepath.Dir(file), now.Add(-time.Minute)))
+	}
+	if err != nil {
+		e.log.Warn("half files of an earlier run could not be removed", "err", err)
+	}
 }
 
 // identity reads or makes what names this node: a secret that signs our

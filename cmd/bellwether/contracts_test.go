@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -89,10 +90,7 @@ func TestDeletedFleetPolicyBindsNothingAnew(t *testing.T) {
 	}
 
 	h.engine.kill()
-	if err := os.Remove(policy); err == nil {
-		err = os.Mkdir(policy, 0o755)
-	}
-	if err != nil {
+	if err := errors.Join(os.Remove(policy), os.Mkdir(policy, 0o755)); err != nil {
 		t.Fatal(err)
 	}
 	h.run(t, "serve", anywhere).ends(t, exitFailed).says(t, "fleet-policy.json is a folder", "as the database remembers it").lacks(t, "chmod")

@@ -267,6 +267,8 @@ func (e *environ) showResults(results []measure.TaskResult, saved bool) error {
 		return err
 	}
 	switch {
+	case saved && kept == 0:
+		e.printf("No grade was kept: no task got all of its answers, or the model was replaced meanwhile.\n")
 	case saved:
 		e.printf("%d of %d grades were kept; rankings use them from now on.\n", kept, len(results))
 	default:

@@ -124,7 +124,7 @@ func (r *Running) check() {
 	now := r.since()
 	next := r.total - now
 	if next <= 0 {
-		r.expire("the request took longer than its total time of " + r.total.String())
+		r.expire("the request took longer than its total time of " + r.total.Round(time.Millisecond).String())
 		return
 	}
 	if r.lease.content.Load() == 0 {

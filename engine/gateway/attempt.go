@@ -187,6 +187,7 @@ func (x *exchange) failureProblem(f *fleet.Failure) *dialect.Problem {
 		p.Status, p.Code = http.StatusTooManyRequests, "runtime_queue_full"
 		p.Message = "The queue of " + where + " is full."
 		p.Remedy = "Try again in a moment, or give the runtime more parallel slots."
+		p.Message += x.onlyOne()
 		return p
 	case f.Code == codeMissing:
 		p.Status, p.Code, p.Param, p.Retry, p.RetryAfter = http.StatusNotFound, f.Code, "model", &no, 0
@@ -224,7 +225,16 @@ func (x *exchange) failureProblem(f *fleet.Failure) *dialect.Problem {
 	if n := len(x.steps); n > 1 {
 		p.Message += fmt.Sprintf(" %d attempts were made.", n)
 	}
+	p.Message += x.onlyOne()
 	return p
+}
+
+// onlyOne says why no other model was tried, where the client wanted that.
+func (x *exchange) onlyOne() string {
+	if x.asked != nil || !x.query.Needs.NoFallback {
+		return ""
+	}
+	return " No other model was tried: the request forbids it (X-Fleet-No-Fallback)."
 }
 
 // foreignVectors is the answer to a request for a contract that nobody may

@@ -8,8 +8,10 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestFoldersStandInTheSystemsPlaces(t *testing.T) {
@@ -64,6 +66,45 @@ func TestPrivateFileIsReplacedWholeAndOwnersOnly(t *testing.T) {
 	var exposed *ExposedError
 	if _, err := ReadPrivate(path); !errors.As(err, &exposed) {
 		t.Errorf("a file others can read: %v, want *ExposedError", err)
+	}
+}
+
+func TestHalfFilesOfAKilledProcessAreRemovedAndNothingElse(t *testing.T) {
+	dir := t.TempDir()
+	whole := filepath.Join(dir, "engine.json")
+	if err := WritePrivate(whole, []byte("{}")); err != nil {
+		t.Fatal(err)
+	}
+	old, fresh := filepath.Join(dir, ".new-1"), filepath.Join(dir, ".new-2")
+	for _, path := range []string{old, fresh} {
+		if err := os.WriteFile(path, []byte("ha"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Mkdir(filepath.Join(dir, ".new-folder"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	hourAgo := time.Now().Add(-time.Hour)
+	if err := os.Chtimes(old, hourAgo, hourAgo); err != nil {
+		t.Fatal(err)
+	}
+	left := func() (names []string) {
+		entries, err := os.ReadDir(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range entries {
+			names = append(names, e.Name())
+		}
+		return names
+	}
+	for _, c := range []struct {
+		before time.Time
+		want   []string
+	}{{hourAgo.Add(time.Minute), []string{".new-2", ".new-folder", "engine.json"}}, {time.Now().Add(time.Second), []string{".new-folder", "engine.json"}}} {
+		if err := RemoveUnfinished(dir, c.before); err != nil || !slices.Equal(left(), c.want) {
+			t.Errorf("%v: %v are left, want %v", err, left(), c.want)
+		}
 	}
 }
 

@@ -6,14 +6,18 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 )
+
+// Unfinished is the pattern of files that become another by being renamed.
+const Unfinished = ".new-*"
 
 // WritePrivate replaces the file at path by data, readable and writable by
 // its owner only (0600; on Windows the folder's own rights apply). Readers see
 // the old content or the new, never a part; it is on disk when WritePrivate
 // returns. Used for the state file (address and token) and the ledger's kin.
 func WritePrivate(path string, data []byte) error {
-	tmp, err := os.CreateTemp(filepath.Dir(path), ".new-*") // CreateTemp makes it 0600
+	tmp, err := os.CreateTemp(filepath.Dir(path), Unfinished) // CreateTemp makes it 0600
 	if err != nil {
 		return fmt.Errorf("write %s: %w", filepath.Base(path), err)
 	}
@@ -62,6 +66,19 @@ func ReadPrivate(path string) ([]byte, error) {
 		return data, nil
 	}
 	return nil, err
+}
+
+// RemoveUnfinished removes what WritePrivate had not finished in a folder when
+// its process was killed, of files last written before a time. That may be now
+// where nobody else writes: in the folder that LockInstance holds.
+func RemoveUnfinished(dir string, before time.Time) error {
+	left, err := filepath.Glob(filepath.Join(dir, Unfinished))
+	for _, path := range left {
+		if info, serr := os.Lstat(path); serr == nil && info.Mode().IsRegular() && info.ModTime().Before(before) {
+			err = errors.Join(err, os.Remove(path))
+		}
+	}
+	return err
 }
 
 // RemovePrivate removes the file; a missing one is no error.

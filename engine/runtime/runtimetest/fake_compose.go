@@ -2,6 +2,7 @@ package runtimetest
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -34,6 +35,10 @@ func (s *speech) compose(t trouble, ctx int) {
 	if t.swallow {
 		s.hidden += callTokens * len(s.calls)
 		s.calls = nil
+	}
+	if t.endless {
+		s.calls, s.endless, s.outN = nil, true, math.MaxInt32
+		return
 	}
 	s.stopAtWords()
 	s.limit(ctx)

@@ -55,6 +55,7 @@ type Fault struct {
 
 	ThinkOnly    bool // everything is said as thinking, nothing as content
 	SwallowCalls bool // tool calls vanish as those to undeclared tools do: tokens are counted, content is empty
+	Endless      bool // the answer goes on with numbers and heeds no limit; only its client ends it
 	EmptyEntries bool // /api/ps lists a half-empty entry
 }
 
@@ -78,7 +79,8 @@ func (f *Fault) UnmarshalJSON(b []byte) error {
 		SplitUTF8          bool   `json:"split_utf8"`
 		ThinkOnly          bool   `json:"think_only"`
 		SwallowCalls       bool   `json:"swallow_calls"`
-		EmptyEntries       bool   `json:"empty_entries"`
+		Endless            bool
+		EmptyEntries       bool `json:"empty_entries"`
 	}
 	d := json.NewDecoder(strings.NewReader(string(b)))
 	d.DisallowUnknownFields()
@@ -88,7 +90,7 @@ func (f *Fault) UnmarshalJSON(b []byte) error {
 	*f = Fault{Path: w.Path, Model: w.Model, Skip: w.Skip, Times: w.Times, Status: w.Status, Body: w.Body,
 		ContentType: w.ContentType, RetryAfter: w.RetryAfter, Break: w.Break, After: w.After, LoadFail: w.LoadFail,
 		Comments: w.Comments, CRLF: w.CRLF, NoSpace: w.NoSpace, SplitUTF8: w.SplitUTF8,
-		ThinkOnly: w.ThinkOnly, SwallowCalls: w.SwallowCalls, EmptyEntries: w.EmptyEntries}
+		ThinkOnly: w.ThinkOnly, SwallowCalls: w.SwallowCalls, Endless: w.Endless, EmptyEntries: w.EmptyEntries}
 	for _, d := range []struct {
 		name, value string
 		to          *time.Duration

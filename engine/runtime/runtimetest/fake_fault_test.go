@@ -2,6 +2,7 @@ package runtimetest
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"net/http"
 	"slices"
@@ -285,6 +286,28 @@ func TestThinkOnlySaysNothingElse(t *testing.T) {
 	_, got := post(t, f, "/api/chat", strings.Replace(nativeStream, "{", `{"stream":false,`, 1))
 	if !strings.Contains(got, `"content":"","thinking":"First`) {
 		t.Errorf("%s", got)
+	}
+}
+
+func TestEndlessAnswerHeedsNoLimitAndEndsWithItsClient(t *testing.T) {
+	f := start(t, FakeConfig{Models: models("tiny")})
+	f.Inject(Fault{Endless: true})
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, f.URL()+"/api/chat", strings.NewReader(`{"model":"tiny","options":{"num_predict":3},"messages":[{"role":"user","content":"hi"}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	frames := bufio.NewScanner(resp.Body)
+	for n := range 500 {
+		if !frames.Scan() || strings.Contains(frames.Text(), `"done":true`) {
+			t.Fatalf("frame %d: %q, %v", n, frames.Text(), frames.Err())
+		}
 	}
 }
 

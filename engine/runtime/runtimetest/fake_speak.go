@@ -88,6 +88,7 @@ type trouble struct {
 	dress             dress
 	thinkOnly         bool
 	swallow           bool
+	endless           bool
 	empty             bool
 	gate              <-chan struct{}
 }
@@ -108,6 +109,7 @@ func troubleOf(faults []*Fault) (t trouble) {
 		t.dress.split = t.dress.split || f.SplitUTF8
 		t.thinkOnly = t.thinkOnly || f.ThinkOnly
 		t.swallow = t.swallow || f.SwallowCalls
+		t.endless = t.endless || f.Endless
 		t.empty = t.empty || f.EmptyEntries
 	}
 	return t
