@@ -68,12 +68,11 @@ func (d *display) serve(ctx context.Context, third bool, name string, args ...st
 	} else {
 		cmd.Stdout = tells
 	}
-	err = cmd.Start()
+	err = d.background(cmd)
 	_ = tells.Close()
 	if err != nil {
 		return "", fmt.Errorf("start %s: %w", name, err)
 	}
-	d.started = append(d.started, cmd)
 	_ = told.SetReadDeadline(time.Now().Add(startWithin))
 	line, err := bufio.NewReader(told).ReadString('\n')
 	if err != nil {
@@ -87,6 +86,15 @@ func (d *display) command(ctx context.Context, name string, args ...string) *exe
 	cmd := command(ctx, name, args...)
 	cmd.Env = append(d.env(), cmd.Env...)
 	return cmd
+}
+
+// background starts a process that stop ends.
+func (d *display) background(cmd *exec.Cmd) error {
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	d.started = append(d.started, cmd)
+	return nil
 }
 
 // env is ours, with what says where screen, bus and home are replaced.

@@ -30,6 +30,9 @@ func tasks() []Task {
 		{"check", "", "the quick part of test: what changed, and builds for three systems", checkTask},
 		{"bench", "[live|go|tasks]", "tasks of labelled requests, Go benchmarks, then the live comparison with the bare runtime and a bare proxy", benchTask},
 		{"ui", "", "build the admin UI", uiTask},
+		{"window", "[FOLDER]", "build the admin UI's window into bin, or a folder", windowTask},
+		{"desktop", "", "the part of test that needs a desktop: the tray in a panel that nobody sees", desktopTask},
+		{"screen", "", "the part of test that needs a screen: the window on one that nobody sees", screenTask},
 		{"classify", "train DIR LEARN [MEASURE...]", "train the model that tells tasks apart, from open sets in a folder", classifyTask},
 		{"catalogue", "PRIORS.csv", "make the catalogue's priors from a table of published scores", catalogueTask},
 		{"soak", "[--for TIME]", "long fuzzing, repeated race tests, clients against a real runtime", soakTask},
@@ -41,6 +44,9 @@ func main() { os.Exit(start(os.Args[1:])) }
 func start(args []string) int {
 	if len(args) == 3 && args[0] == bareProxyTask { // a process of the bench, no task for people
 		return report(bareProxy(args[1], args[2]))
+	}
+	if len(args) == 3 && args[0] == windowHolderTask { // one of the window's tests
+		return report(holdWindow(args[1], args[2]))
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()

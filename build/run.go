@@ -19,6 +19,7 @@ func runTask(ctx context.Context, args []string) error {
 	if err := goBuild(ctx, dir, "./cmd/bellwether"); err != nil {
 		return err
 	}
+	windowIfAtHand(ctx, dir)
 	fmt.Println("Apps find it at http://localhost:11435 unless its first lines say otherwise. Ctrl-C ends it.")
 	cmd := command(ctx, filepath.Join(dir, exe("bellwether")), serveArgs(args)...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr

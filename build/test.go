@@ -22,6 +22,9 @@ func testTask(ctx context.Context, _ []string) error {
 	s.step("client libraries", func() error { return s.clientTests(ctx) })
 	s.step("admin UI", func() error { return s.uiTests(ctx) })
 	s.step("admin UI in a browser", func() error { return s.browserTests(ctx) })
+	s.step("builds for other systems", func() error { return buildEverywhere(ctx) })
+	s.step("window on a screen", func() error { return s.windowTests(ctx) })
+	s.step("tray on a desktop", func() error { return s.desktopTests(ctx) })
 	return s.summary()
 }
 
@@ -53,6 +56,19 @@ func (s *suite) step(name string, run func() error) {
 		}
 	}
 	s.steps = append(s.steps, stepResult{name, time.Since(began), err})
+}
+
+// try runs one test of a step, and counts it.
+func (s *suite) try(name string, run func() error) error {
+	began := time.Now()
+	if err := run(); err != nil {
+		s.failed++
+		fmt.Printf("FAIL %s: %v\n", name, err)
+		return errTestsFailed
+	}
+	s.passed++
+	fmt.Printf("ok   %s (%.1f s)\n", name, time.Since(began).Seconds())
+	return nil
 }
 
 // errTestsFailed says that tests failed which are counted already.

@@ -52,8 +52,10 @@ var arrows = map[string]string{
 	"cmd/bellwether":        "engine engine/* app platform/* assets frontend",
 	"cmd/bellwether-window": "app/window/child",
 	"cmd/fakeruntime":       "engine/runtime/runtimetest",
-	"build":                 "engine/evidence engine/fleet engine/dialect engine/route engine/task build/taskmodel", // reads the catalogue that it makes priors for; trains and measures what tells tasks apart
-	"build/taskmodel":       "engine/dialect engine/task",
+	// build reads the catalogue that it makes priors for, trains and measures what
+	// tells tasks apart, and shows the window on a screen.
+	"build":           "engine/evidence engine/fleet engine/dialect engine/route engine/task build/taskmodel app/window",
+	"build/taskmodel": "engine/dialect engine/task",
 }
 
 // testArrows are imports that only test files may add, beyond their package's row.

@@ -31,6 +31,9 @@ type process struct {
 // gone, or ends it.
 func launch(program, url string) (*process, error) {
 	p := &process{cmd: exec.Command(program), ready: make(chan struct{}), gone: make(chan struct{}), started: time.Now()}
+	// X11 takes a window's class from the program's name at its start, and by the
+	// class desktops find the icon. The toolkit's option comes too late for that.
+	p.cmd.Args = []string{"bellwether"}
 	p.said = lines{wait: child.Ready, seen: p.ready}
 	p.cmd.Env = environment(os.Environ(), url)
 	p.cmd.Stdout, p.cmd.Stderr = &p.said, &p.told

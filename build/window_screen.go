@@ -1,0 +1,319 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"image"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"bellwether/app/window"
+)
+
+// screenTask runs the tests that need a screen, alone.
+func screenTask(ctx context.Context, _ []string) error {
+	s := &suite{began: time.Now()}
+	s.step("window on a screen", func() error { return s.windowTests(ctx) })
+	return s.summary()
+}
+
+// windowTests show the real window on a screen that nobody sees, with a real
+// bellwether behind it. Without a toolkit to be had they are skipped.
+func (s *suite) windowTests(ctx context.Context) error {
+	if err := errors.Join(prepareWindow(ctx), prepareDisplay(ctx, map[string]string{"xprop": "x11-utils"})); err != nil {
+		fmt.Println("The window is not tested on a screen:", err)
+		s.skipped++
+		return nil
+	}
+	if err := uiTask(ctx, nil); err != nil {
+		return err
+	}
+	d, err := startDisplay(ctx)
+	if err != nil {
+		return err
+	}
+	defer d.stop()
+	w := &windowStage{display: d}
+	if err := w.start(ctx); err != nil {
+		return err
+	}
+	return errors.Join(
+		s.try("the window shows the admin UI, unlocked", func() error { return w.showsTheUI(ctx) }),
+		s.try("a second Open brings a minimised window back", func() error { return w.comesBack(ctx) }),
+		s.try("nothing of a closed window remains after 2 s", func() error { return w.closes(ctx) }),
+		s.try("killing its parent takes the window along", func() error { return w.diesWithItsParent(ctx) }),
+		s.try("a screen that does not answer opens the browser", func() error { return w.fallsBack(ctx) }),
+	)
+}
+
+// windowStage is a screen with a window manager, and a bellwether to show.
+type windowStage struct {
+	*display
+	bellwether, window, self string // programs
+	data                     string
+	last                     string // the link made last
+	shown                    *window.Window
+}
+
+// remainsAtMost is how long anything of a window may be there after its end.
+const remainsAtMost = 2 * time.Second
+
+func (w *windowStage) start(ctx context.Context) error {
+	w.bellwether, w.window = filepath.Join(w.dir, "bellwether"), filepath.Join(w.dir, "bellwether-window")
+	w.data = filepath.Join(w.dir, "data", "bellwether")
+	if err := errors.Join(goBuild(ctx, w.dir, "./cmd/bellwether"), buildWindow(ctx, w.dir)); err != nil {
+		return err
+	}
+	var err error
+	if w.self, err = os.Executable(); err != nil {
+		return err
+	}
+	if err := w.background(w.command(ctx, "xfwm4", "--compositor=off")); err != nil {
+		return err
+	}
+	serve := w.command(ctx, w.bellwether, "serve", "--listen", "localhost:0", "--data-dir", w.data)
+	if err := w.background(serve); err != nil {
+		return err
+	}
+	return poll(ctx, startWithin, "bellwether serves", func() bool { return exists(filepath.Join(w.data, "engine.json")) })
+}
+
+// link makes a one-time link, as the tray's would be.
+func (w *windowStage) link(ctx context.Context) (string, error) {
+	var err error
+	w.last, err = w.output(ctx, w.bellwether, "--data-dir", w.data, "open", "--print")
+	return w.last, err
+}
+
+// statusOf is what an address answers.
+func statusOf(url string) (int, error) {
+	resp, err := http.Get(url)
+	if err != nil {
+		return 0, err
+	}
+	return resp.StatusCode, resp.Body.Close()
+}
+
+// open shows the window, as the tray program does, on the stage's screen.
+func (w *windowStage) open(ctx context.Context) (*window.Window, error) {
+	for _, v := range w.env() { // the window inherits ours
+		name, value, _ := strings.Cut(v, "=")
+		if err := os.Setenv(name, value); err != nil {
+			return nil, err
+		}
+	}
+	win := window.New(window.Options{Program: w.window, Link: w.link, Log: slog.New(slog.NewTextHandler(os.Stdout, nil)),
+		OpenBrowser: func(string) error { return errors.New("the browser was asked for") }})
+	return win, win.Open(ctx)
+}
+
+func (w *windowStage) showsTheUI(ctx context.Context) error {
+	var err error
+	if w.shown, err = w.open(ctx); err != nil {
+		return err
+	}
+	if err := poll(ctx, 20*time.Second, "a window called Bellwether", func() bool { return w.visible(ctx) }); err != nil {
+		return err
+	}
+	id, err := w.theWindow(ctx)
+	if err != nil {
+		return err
+	}
+	// By this name desktops find the icon of its entry.
+	class, err := w.output(ctx, "xprop", "-id", id, "WM_CLASS")
+	if err != nil || !strings.Contains(class, `"bellwether"`) {
+		return errors.Join(fmt.Errorf("its class is %q, want bellwether", class), err)
+	}
+	picture := filepath.Join(w.dir, "window.png")
+	err = poll(ctx, 30*time.Second, "the admin UI in the window", func() bool {
+		img, err := w.screenshot(ctx, picture)
+		return err == nil && looksLikeTheUI(img)
+	})
+	if keep := os.Getenv("BELLWETHER_SHOTS"); keep != "" {
+		if text, err := os.ReadFile(picture); err == nil {
+			_ = os.WriteFile(filepath.Join(keep, "window.png"), text, 0o644)
+		}
+	}
+	return err
+}
+
+// looksLikeTheUI finds the admin UI's marks in a picture: the bell of its name,
+// gold, and the dots of a machine that serves, green, which come with the feed.
+func looksLikeTheUI(img image.Image) bool {
+	b := img.Bounds()
+	gold, green, colours := 0, 0, map[[3]uint32]bool{}
+	for y := b.Min.Y; y < b.Max.Y; y++ {
+		for x := b.Min.X; x < b.Max.X; x++ {
+			r, g, bl, _ := img.At(x, y).RGBA()
+			r, g, bl = r>>8, g>>8, bl>>8
+			colours[[3]uint32{r, g, bl}] = true
+			switch {
+			case r > 180 && r < 225 && g > 120 && g < 165 && bl < 60:
+				gold++
+			case g > r+60 && g > bl+40:
+				green++
+			}
+		}
+	}
+	return gold > 60 && green > 60 && len(colours) > 500 // text has many shades
+}
+
+func (w *windowStage) windows(ctx context.Context, args ...string) []string {
+	out, err := w.output(ctx, "xdotool", append([]string{"search"}, args...)...)
+	if err != nil {
+		return nil // there is none
+	}
+	return strings.Fields(out)
+}
+
+// theWindow is the one that is seen; its toolkit has others that never are.
+func (w *windowStage) theWindow(ctx context.Context) (id string, err error) {
+	ids := w.windows(ctx, "--onlyvisible", "--name", "^Bellwether$")
+	if len(ids) != 1 {
+		return "", fmt.Errorf("%d windows are seen, want one", len(ids))
+	}
+	return ids[0], nil
+}
+
+func (w *windowStage) visible(ctx context.Context) bool {
+	_, err := w.theWindow(ctx)
+	return err == nil
+}
+
+func (w *windowStage) comesBack(ctx context.Context) error {
+	if w.shown == nil {
+		return errors.New("there is no window")
+	}
+	id, err := w.theWindow(ctx)
+	if err != nil {
+		return err
+	}
+	if _, err := w.output(ctx, "xdotool", "windowminimize", id); err != nil {
+		return err
+	}
+	if err := poll(ctx, 10*time.Second, "the window is minimised", func() bool { return !w.visible(ctx) }); err != nil {
+		return err
+	}
+	if err := w.shown.Open(ctx); err != nil {
+		return err
+	}
+	return poll(ctx, 10*time.Second, "the window is back", func() bool { return w.visible(ctx) })
+}
+
+func (w *windowStage) closes(ctx context.Context) error {
+	id, err := w.theWindow(ctx)
+	if err != nil {
+		return err
+	}
+	// The window manager tells it to close, as by the cross in its frame.
+	if _, err := w.output(ctx, "xdotool", "windowactivate", "--sync", id, "key", "--clearmodifiers", "alt+F4"); err != nil {
+		return err
+	}
+	if err := w.nothingRemains(ctx); err != nil {
+		return err
+	}
+	if why := w.shown.Reason(); why != "" {
+		return fmt.Errorf("a window closed by its user counts as broken: %s", why)
+	}
+	w.shown.Close()
+	// A link is good once: one that the window did not use would be good now.
+	if status, err := statusOf(w.last); err != nil || status != http.StatusForbidden {
+		return errors.Join(fmt.Errorf("the window's link answers %d afterwards, so that the window was not unlocked by it", status), err)
+	}
+	return nil
+}
+
+// nothingRemains waits until no process of the window is there, the web view's
+// own among them.
+func (w *windowStage) nothingRemains(ctx context.Context) error {
+	err := poll(ctx, remainsAtMost, "all of the window has ended", func() bool { return len(w.remains()) == 0 })
+	if err != nil {
+		return fmt.Errorf("%w; there are %s", err, strings.Join(w.remains(), ", "))
+	}
+	return nil
+}
+
+// remains are the window's processes on this screen.
+func (w *windowStage) remains() (found []string) {
+	dirs, _ := filepath.Glob("/proc/[0-9]*")
+	for _, dir := range dirs {
+		env, err := os.ReadFile(filepath.Join(dir, "environ")) // of an ended one it is empty
+		if err != nil || !strings.Contains(string(env), "HOME="+w.dir+"\x00") {
+			continue
+		}
+		program, _ := os.Readlink(filepath.Join(dir, "exe"))
+		if name := filepath.Base(program); name == "bellwether-window" || strings.HasPrefix(name, "WebKit") {
+			found = append(found, name+" "+filepath.Base(dir))
+		}
+	}
+	return found
+}
+
+// windowHolderTask is a process that holds a window until it is killed.
+const windowHolderTask = "hold-window"
+
+// holdWindow is that process.
+func holdWindow(program, url string) error {
+	w := window.New(window.Options{Program: program, Log: slog.New(slog.NewTextHandler(os.Stderr, nil)),
+		Link:        func(context.Context) (string, error) { return url, nil },
+		OpenBrowser: func(string) error { return errors.New("the browser was asked for") }})
+	if err := w.Open(context.Background()); err != nil {
+		return err
+	}
+	fmt.Println("open")
+	select {}
+}
+
+func (w *windowStage) diesWithItsParent(ctx context.Context) error {
+	url, err := w.link(ctx)
+	if err != nil {
+		return err
+	}
+	holder := w.command(ctx, w.self, windowHolderTask, w.window, url)
+	out, err := holder.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := holder.Start(); err != nil {
+		return err
+	}
+	line, _ := bufio.NewReader(out).ReadString('\n')
+	if err := holder.Process.Kill(); err != nil { // kill -9: it can do nothing about it
+		return err
+	}
+	_ = holder.Wait()
+	if strings.TrimSpace(line) != "open" {
+		return fmt.Errorf("no window was opened: %q", line)
+	}
+	return w.nothingRemains(ctx)
+}
+
+// fallsBack asks for the window on a screen that is not there.
+func (w *windowStage) fallsBack(ctx context.Context) error {
+	number, _ := strconv.Atoi(strings.TrimPrefix(w.name, ":"))
+	if err := os.Setenv("DISPLAY", ":"+strconv.Itoa(number+7000)); err != nil {
+		return err
+	}
+	defer func() { _ = os.Setenv("DISPLAY", w.name) }()
+	browser := ""
+	win := window.New(window.Options{Program: w.window, Link: w.link, Log: slog.New(slog.DiscardHandler),
+		OpenBrowser: func(url string) error { browser = url; return nil }})
+	defer win.Close()
+	if err := win.Open(ctx); err != nil {
+		return err
+	}
+	if !strings.Contains(win.Reason(), "no display that answers") {
+		return fmt.Errorf("the reason is %q", win.Reason())
+	}
+	if status, err := statusOf(browser); err != nil || status != http.StatusOK {
+		return errors.Join(fmt.Errorf("the browser's link answers %d", status), err)
+	}
+	return nil
+}
