@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"image"
+	"image/color"
 	"image/png"
 )
 
@@ -38,7 +39,34 @@ const iconSize = 44
 var icoSizes = []int{16, 32, 48}
 
 // PNG is the icon in colour.
-func (i Icon) PNG() []byte { return encodePNG(i.draw(iconSize, onAnything)) }
+func (i Icon) PNG() []byte { return encodePNG(exact(i.draw(iconSize, onAnything))) }
+
+// exact is a picture from which the tray's library for Linux gets the colours
+// as they were drawn. That one takes the low byte of each colour times its
+// alpha, in 16 bits, which in usual pictures is noise along every soft edge. So
+// each value here has the product in its high byte, as is right, and the colour
+// itself in its low one.
+func exact(m *image.NRGBA) *image.NRGBA64 {
+	out := image.NewNRGBA64(m.Bounds())
+	for y := range m.Bounds().Dy() {
+		for x := range m.Bounds().Dx() {
+			c := m.NRGBAAt(x, y)
+			alpha := uint32(c.A) * 0x101
+			part := func(v uint8) uint16 {
+				if c.A == 0 {
+					return 0
+				}
+				product := uint32(v) * uint32(c.A) / 0xff << 8
+				if product|uint32(v) > alpha {
+					product -= 0x100
+				}
+				return uint16(((product|uint32(v))*0xffff + alpha - 1) / alpha)
+			}
+			out.SetNRGBA64(x, y, color.NRGBA64{part(c.R), part(c.G), part(c.B), uint16(alpha)})
+		}
+	}
+	return out
+}
 
 // Template is the icon as macOS wants it: black where it is to be drawn, in the
 // colour of the bar. The count stands beside it as text there.

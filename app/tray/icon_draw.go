@@ -86,7 +86,7 @@ func (i Icon) at(u, v float64, text string, p *palette) color.NRGBA {
 			return p.ink
 		}
 	case SignTrouble:
-		if math.Abs(u-0.5) < 0.05 && v > 0.24 && v < 0.50 || math.Hypot(u-0.5, v-0.60) < 0.06 {
+		if math.Abs(u-0.5) < 0.05 && v > 0.20 && v < 0.47 || math.Hypot(u-0.5, v-0.58) < 0.06 {
 			return p.ink
 		}
 	case SignRouter:
@@ -100,21 +100,27 @@ func (i Icon) at(u, v float64, text string, p *palette) color.NRGBA {
 	return edgeAt(u, v, line, p.edge)
 }
 
-// bell is the shape of them all: knob, dome, flared skirt, clapper.
+// bell is the shape of them all: knob, round shoulders, a brim, and the clapper
+// apart from it, below. (Joined, and in green, it would be a tree.)
 func bell(u, v float64) bool {
 	x := math.Abs(u - 0.5)
 	switch {
-	case math.Hypot(x, v-0.10) < 0.065, math.Hypot(x, v-0.85) < 0.095:
+	case math.Hypot(x, v-0.09) < 0.065:
 		return true
-	case v < 0.12 || v > 0.78:
+	case v > 0.83: // the lower half of a disc
+		return math.Hypot(x, v-0.83) < 0.125
+	case v < 0.10 || v > 0.76:
 		return false
-	case v < 0.40:
-		d := (0.40 - v) / 0.28
-		return x < 0.25*math.Sqrt(1-d*d)
-	case v < 0.64:
-		return x < 0.25+(v-0.40)*0.17
+	case v < 0.38:
+		d := (0.38 - v) / 0.28
+		return x < 0.27*math.Pow(1-d*d*d, 1/3.0)
+	case v < 0.58:
+		return x < 0.27+(v-0.38)*0.08
+	case v < 0.70:
+		d := (v - 0.58) / 0.12
+		return x < 0.286+0.10*d*d
 	default:
-		return x < 0.29+(v-0.64)*0.75
+		return x < 0.40
 	}
 }
 
@@ -141,7 +147,7 @@ func edgeAt(u, v, width float64, c color.NRGBA) color.NRGBA {
 }
 
 // stripe is one of the two bars of a pause.
-func stripe(u, v, x float64) bool { return math.Abs(u-x) < 0.055 && v > 0.28 && v < 0.66 }
+func stripe(u, v, x float64) bool { return math.Abs(u-x) < 0.055 && v > 0.26 && v < 0.62 }
 
 // ringing are two arcs on each side of the bell.
 func ringing(u, v float64) bool {

@@ -102,6 +102,30 @@ func TestTheTemplateIsBlackAndAlphaOnly(t *testing.T) {
 	}
 }
 
+// The library for Linux takes low bytes of products; the panel still gets what
+// was drawn, and whoever reads the picture as it should be, nearly so.
+func TestThePanelGetsTheColoursAsDrawn(t *testing.T) {
+	icon := Icon{Sign: SignRouter, Count: 7}
+	drawn := icon.draw(iconSize, onAnything)
+	read, err := png.Decode(bytes.NewReader(icon.PNG()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for y := range iconSize {
+		for x := range iconSize {
+			want := drawn.NRGBAAt(x, y)
+			r, g, b, a := read.At(x, y).RGBA()
+			if got := (color.NRGBA{byte(r), byte(g), byte(b), byte(a)}); want.A > 0 && got != want {
+				t.Fatalf("point %d,%d: %v, drawn %v", x, y, got, want)
+			}
+			usual := color.NRGBAModel.Convert(read.At(x, y)).(color.NRGBA)
+			if want.A > 64 && contrast(usual, want) > 4 {
+				t.Fatalf("point %d,%d is read as %v, drawn %v", x, y, usual, want)
+			}
+		}
+	}
+}
+
 // What Windows reads: the folder of images, and each as it was drawn.
 func TestTheICOHoldsEverySizeForLightAndDark(t *testing.T) {
 	dark, light := Icon{Sign: SignPaused, Count: 12}.ICO(false), Icon{Sign: SignPaused, Count: 12}.ICO(true)
