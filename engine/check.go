@@ -21,6 +21,17 @@ import (
 type check struct {
 	admin.FindingView
 	cure func(ctx context.Context) error // nil = no button helps
+	// silent: it found nothing wrong, which a terminal need not be told.
+	silent bool
+}
+
+// checkKind is the check that a finding is of: model of model.ollama/qwen3:4b.
+func checkKind(id string) string {
+	kind, _, _ := strings.Cut(id, ".")
+	if kind == "store" || kind == "memory" {
+		return id
+	}
+	return kind
 }
 
 // Severities, worst first.
@@ -84,7 +95,7 @@ type actions struct {
 
 // sceneChecks are the checks that need nothing but a scene.
 var sceneChecks = []func(*scene) []check{
-	checkNodes, checkPower, checkRuntimes, checkModels, checkCapabilities, checkGrades, checkSizes, checkDeadlines,
+	checkNodes, checkPower, checkHeat, checkRuntimes, checkModels, checkCapabilities, checkGrades, checkSizes, checkDeadlines,
 	checkAliases, checkCircuits, checkDoubts, checkHeld, checkLanes, checkFailures,
 	checkRecords, checkDisk, checkLog, checkPrivate, checkClock,
 }
@@ -111,6 +122,7 @@ func (e *Engine) checks(ctx context.Context) []check {
 	for _, look := range sceneChecks {
 		all = append(all, look(s)...)
 	}
+	all = append(all, fines(s, all)...)
 	seen := map[string]int{}
 	for i := range all {
 		c := &all[i]
@@ -158,13 +170,15 @@ func (e *Engine) health(ctx context.Context) []admin.FindingView {
 	return out
 }
 
-// doctor is health as the command shows it.
+// doctor is health as the command shows it: without checks that found nothing
+// and have nothing to say.
 func (e *Engine) doctor(ctx context.Context) []admin.Finding {
 	all := e.checks(ctx)
-	out := make([]admin.Finding, len(all))
+	out := make([]admin.Finding, 0, len(all))
 	for i := range all {
-		c := &all[i]
-		out[i] = admin.Finding{ID: c.ID, Severity: c.Severity, Text: c.Text, Remedy: c.Remedy}
+		if c := &all[i]; !c.silent {
+			out = append(out, admin.Finding{ID: c.ID, Severity: c.Severity, Text: c.Text, Remedy: c.Remedy})
+		}
 	}
 	return out
 }

@@ -10,6 +10,7 @@ import (
 
 	"bellwether/engine/fleet"
 	"bellwether/platform/desktop"
+	"bellwether/platform/sense"
 )
 
 // checkNodes tells of other machines that are late or gone.
@@ -45,6 +46,16 @@ func checkPower(s *scene) (out []check) {
 			"The camera or the microphone is in use, so this machine takes no work of others.").about("meetings.enabled"))
 	}
 	return out
+}
+
+// checkHeat tells when heat makes this machine slower.
+func checkHeat(s *scene) []check {
+	n := s.local()
+	if n == nil || n.Readings.Thermal.Value != string(sense.HeatHot) {
+		return nil
+	}
+	return []check{found("heat", isNote, "Heat", "Give it air, or let another machine take what is long.",
+		"The processors slow down because of heat, so answers take longer.")}
 }
 
 // Room that the disk of the data folder should have.

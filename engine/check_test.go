@@ -47,15 +47,16 @@ func (s *scene) look() (out []check) {
 	return out
 }
 
-// Each fault is provoked, told with what helps, and gone when it is cured: the
-// cure of a scene is the scene without the fault.
-func TestEveryFaultOfASceneIsToldAndPasses(t *testing.T) {
+// sceneFault is something wrong with a scene, and what is to be told of it.
+type sceneFault struct {
+	fault              func(s *scene)
+	id, severity, says string
+	remedy, button     string
+}
+
+func sceneFaults() map[string]sceneFault {
 	id := fleet.DeploymentID{Node: "n1", Runtime: "ollama", Model: "qwen3:4b"}
-	for name, c := range map[string]struct {
-		fault              func(s *scene)
-		id, severity, says string
-		remedy, button     string
-	}{
+	return map[string]sceneFault{
 		"another machine is gone": {func(s *scene) {
 			s.snap.Nodes = append(s.snap.Nodes, fleet.Node{Liveness: fleet.Offline, LastSeen: s.now, Heartbeat: fleet.Heartbeat{Node: "n2", Name: "tower"}})
 		}, "node.n2", isWarning, "tower has not been heard of since 09:00:00", "awake", ""},
@@ -64,6 +65,7 @@ func TestEveryFaultOfASceneIsToldAndPasses(t *testing.T) {
 		}, "node.n2", isNote, "tower is late", "", ""},
 		"on battery":              {func(s *scene) { s.snap.Nodes[0].State.OnBattery = fleet.Yes }, "battery", isNote, "its own apps only", "Plug it in", ""},
 		"on battery, for nobody":  {func(s *scene) { s.snap.Nodes[0].State.OnBattery, s.snap.Nodes[0].State.Battery = fleet.Yes, "none" }, "battery", isNote, "serves nobody", "Plug it in", ""},
+		"slowed down by heat":     {func(s *scene) { s.snap.Nodes[0].Readings.Thermal.Value = "hot" }, "heat", isNote, "slow down because of heat", "Give it air", ""},
 		"in a meeting":            {func(s *scene) { s.snap.Nodes[0].State.Meeting = fleet.Yes }, "meeting", isNote, "camera or the microphone", "ends by itself", ""},
 		"an old Ollama":           {func(s *scene) { s.snap.Nodes[0].Runtimes[0].Version = "0.6.2" }, "version.ollama", isWarning, "Ollama 0.6.2, which is old", "Update", ""},
 		"parallelism nobody says": {func(s *scene) { s.first().Slots = 0 }, "parallel.ollama", isNote, "how many requests ollama runs", "OLLAMA_NUM_PARALLEL", ""},
@@ -109,7 +111,13 @@ func TestEveryFaultOfASceneIsToldAndPasses(t *testing.T) {
 		"files that others can read":   {func(s *scene) { s.exposed = []string{"node.key", "config.yaml"} }, "private", isBroken, "can read node.key and config.yaml", "private", "Make private"},
 		"a clock that was set back":    {func(s *scene) { s.jump = jump{s.now, -time.Minute} }, "clock", isWarning, "set back by 1m", "network", ""},
 		"a machine that slept":         {func(s *scene) { s.jump = jump{s.now, time.Hour} }, "clock", isNote, "ahead by 1h", "", ""},
-	} {
+	}
+}
+
+// Each fault is provoked, told with what helps, and gone when it is cured: the
+// cure of a scene is the scene without the fault.
+func TestEveryFaultOfASceneIsToldAndPasses(t *testing.T) {
+	for name, c := range sceneFaults() {
 		t.Run(name, func(t *testing.T) {
 			s := goodScene()
 			wrong := func() (found []check) {
@@ -166,6 +174,38 @@ func TestVersionsAreRead(t *testing.T) {
 	for _, s := range []string{"", "b6710", "1", "x.y"} {
 		if _, ok := versionOf(s); ok {
 			t.Errorf("%q is a version", s)
+		}
+	}
+}
+
+// Who looks for a fault sees what has been looked at; each check that has a word
+// for it says so once, and none of them beside a fault of its own.
+func TestChecksThatFoundNothingSaySo(t *testing.T) {
+	s := goodScene()
+	s.snap.Nodes[0].Readings.Thermal.Value = "normal"
+	calm := fines(s, s.look())
+	if len(calm) < 20 {
+		t.Errorf("%d say so", len(calm))
+	}
+	for _, c := range calm {
+		if c.Severity != isOK || c.Title == "" || c.Text == "" || !c.silent {
+			t.Errorf("%+v", c)
+		}
+	}
+	for name, f := range sceneFaults() {
+		s := goodScene()
+		f.fault(s)
+		for _, c := range fines(s, s.look()) {
+			if c.ID == checkKind(f.id) {
+				t.Errorf("%s: %s is said to be fine", name, c.ID)
+			}
+		}
+	}
+	s = goodScene()
+	s.store.OK, s.store.Dropped = false, 3 // told by the check of the store itself
+	for _, c := range fines(s, s.look()) {
+		if c.ID == "store.dropped" {
+			t.Error("records were lost, and none is said to be")
 		}
 	}
 }

@@ -2,8 +2,10 @@ package engine
 
 import (
 	"context"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -64,6 +66,10 @@ func TestFaultsOfARunningEngineAreToldAndPassWhenTheyAreCured(t *testing.T) {
 		}
 	}
 	pool := "pool." + r.agent.Heartbeat().Pools[0].Name
+	provoked := map[string]bool{} // checks, here and in scenes
+	for _, c := range sceneFaults() {
+		provoked[checkKind(c.id)] = true
+	}
 	for _, c := range []struct {
 		name         string
 		fault, cure  func(t *testing.T)
@@ -137,6 +143,7 @@ func TestFaultsOfARunningEngineAreToldAndPassWhenTheyAreCured(t *testing.T) {
 			},
 			"runtime.empty", isWarning, "no models", "pull", ""},
 	} {
+		provoked[checkKind(c.id)] = true
 		t.Run(c.name, func(t *testing.T) {
 			c.fault(t)
 			var f admin.FindingView
@@ -154,6 +161,9 @@ func TestFaultsOfARunningEngineAreToldAndPassWhenTheyAreCured(t *testing.T) {
 				return !there || f.Severity == isOK || f.Severity != c.severity && !strings.Contains(f.Text, c.says)
 			})
 		})
+	}
+	if len(provoked) < 25 {
+		t.Errorf("only %d checks are provoked and cured: %v", len(provoked), slices.Sorted(maps.Keys(provoked)))
 	}
 }
 
@@ -208,7 +218,7 @@ func TestListeningBeyondThisMachineWithoutKeysIsTold(t *testing.T) {
 	if code := r.owner(t, "POST", "/admin/settings", admin.SettingsChange{Revision: s.Revision, Changes: changing("security.api_keys", `[{"name":"phone","key":"`+secretKey+`"}]`)}, nil); code != 200 {
 		t.Fatalf("settings: %d", code)
 	}
-	if k, there := r.finding("keys"); there {
+	if k, _ := r.finding("keys"); k.Severity != isOK {
 		t.Errorf("still found: %+v", k)
 	}
 }
