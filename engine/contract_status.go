@@ -18,25 +18,48 @@ func (e *Engine) contractStatus() []admin.ContractStatus {
 	p, snap := e.policy.Load(), e.registry.Snapshot()
 	var out []admin.ContractStatus
 	for _, name := range slices.Sorted(maps.Keys(p.Contracts)) {
-		c := p.Contracts[name]
-		s := admin.ContractStatus{Name: name, Members: c.Members, Replicas: []string{}, Anchor: c.Anchor}
-		members, absent := p.MembersOf(name, snap)
-		s.Absent = absent
-		for _, m := range members {
-			id := m.Deployment
-			id.Node = snap.Node(id.Node).Name
-			if m.Out == nil {
-				s.Replicas = append(s.Replicas, id.String())
-				continue
-			}
-			s.Out = append(s.Out, admin.OutsideStatus{Deployment: id.String(), RenderedExclusion: route.Render(*m.Out)})
-		}
-		if c.Anchor == nil {
-			s.Replicas = []string{} // nobody answers before there is an anchor
-		}
-		out = append(out, s)
+		out = append(out, contractStatus(p, snap, name))
 	}
 	return out
+}
+
+func contractStatus(p *route.Policy, snap *fleet.Snapshot, name string) admin.ContractStatus {
+	c := p.Contracts[name]
+	s := admin.ContractStatus{Name: name, Members: c.Members, Replicas: []string{}, Anchor: c.Anchor}
+	members, absent := p.MembersOf(name, snap)
+	s.Absent = absent
+	for _, m := range members {
+		id := snap.Called(m.Deployment)
+		if m.Out == nil {
+			s.Replicas = append(s.Replicas, id)
+			continue
+		}
+		s.Out = append(s.Out, admin.OutsideStatus{Deployment: id, RenderedExclusion: route.Render(*m.Out)})
+	}
+	if c.Anchor == nil {
+		s.Replicas = []string{} // nobody answers before there is an anchor
+	}
+	return s
+}
+
+// named says what a name stands for that is no model's own, nil for any other. As
+// for requests, a model that is really called so comes before a pattern.
+func named(p *route.Policy, snap *fleet.Snapshot, name string) *admin.NameStatus {
+	if _, key := p.ContractFor(name); key != "" {
+		c := contractStatus(p, snap, key)
+		return &admin.NameStatus{Name: name, Contract: &c}
+	}
+	_, key := p.AliasNamed(snap, name)
+	if key == "" {
+		return nil
+	}
+	a := admin.ViewAlias(p, snap, key)
+	for i, text := range a.Deployments {
+		if id, ok := fleet.ParseDeploymentID(text); ok {
+			a.Deployments[i] = snap.Called(id)
+		}
+	}
+	return &admin.NameStatus{Name: name, Alias: &a}
 }
 
 // contractFindings are the doctor's checks of embedding contracts.
@@ -70,7 +93,23 @@ func contractFinding(s *admin.ContractStatus) admin.Finding {
 		return finding("embeddings", "warning", "Install those weights again; or re-index, and set embeddings."+s.Name+".identity to what is there.",
 			"The embedding contract %s is bound to %s, which no machine has: it answers 503.", s.Name, fleet.ShortIdentity(s.Anchor.Identity))
 	default:
-		return finding("embeddings", "ok", "", "The embedding contract %s is bound to %s, which %s serve.", s.Name, fleet.ShortIdentity(s.Anchor.Identity), strings.Join(s.Replicas, " and "))
+		serve := "serve"
+		if len(s.Replicas) == 1 {
+			serve = "serves"
+		}
+		return finding("embeddings", "ok", "", "The embedding contract %s is bound to %s, which %s %s.", s.Name, fleet.ShortIdentity(s.Anchor.Identity), bothOf(s.Replicas), serve)
+	}
+}
+
+// bothOf lists names as people do, the first of many.
+func bothOf(names []string) string {
+	switch n := len(names); {
+	case n <= 1:
+		return strings.Join(names, "")
+	case n <= 5:
+		return strings.Join(names[:n-1], ", ") + " and " + names[n-1]
+	default:
+		return fewOf(names)
 	}
 }
 

@@ -18,7 +18,7 @@ func TestAliasesAreListedAndServe(t *testing.T) {
 	for i := range v.len("data") {
 		names = append(names, v.str(fmt.Sprintf("data.%d.id", i)))
 	}
-	for _, want := range []string{"auto", "auto:fast", "auto:quality", "claude-haiku", "claude-sonnet", "claude-opus", "mine", "chat:1b", "embed:1b"} {
+	for _, want := range []string{"auto", "auto:balanced", "auto:fast", "auto:quality", "claude-haiku", "claude-sonnet", "claude-opus", "mine", "chat:1b", "embed:1b"} {
 		if !slices.Contains(names, want) {
 			t.Errorf("/v1/models does not list %s: %v", want, names)
 		}

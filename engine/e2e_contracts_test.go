@@ -629,3 +629,38 @@ func TestBrokenPromiseOfVectorsOpensNoCircuit(t *testing.T) {
 		t.Errorf("circuits: %+v", open)
 	}
 }
+
+// Headers name a deployment as people read it in decisions and the docs, and that
+// name may be asked for.
+func TestAnswersNameTheirDeploymentAsPeopleReadIt(t *testing.T) {
+	r := replicas.of(t).inMemory(t)
+	name := r.post(t, "/v1/embeddings", `{"model":"nomic:odd","input":"a"}`).Header.Get("X-Fleet-Deployment")
+	if name != "studio/odd/nomic:odd" {
+		t.Fatalf("X-Fleet-Deployment: %q", name)
+	}
+	a := r.post(t, "/v1/embeddings", `{"model":"`+name+`","input":"a"}`)
+	if a.Status != 200 || a.Header.Get("X-Fleet-Deployment") != name {
+		t.Errorf("asked for by that name: %d by %q", a.Status, a.Header.Get("X-Fleet-Deployment"))
+	}
+	if one := r.get(t, "/v1/models/"+name).ok(t); one.str("id") != name {
+		t.Errorf("/v1/models/%s: %s", name, one)
+	}
+}
+
+func TestDoctorCountsWhoServesAContract(t *testing.T) {
+	anchor := &route.Anchor{Identity: oldWeights, Source: route.AnchorBound}
+	many := make([]string, 60)
+	for i := range many {
+		many[i] = fmt.Sprintf("n%02d/ollama/m", i)
+	}
+	for want, replicas := range map[string][]string{
+		"which n00/ollama/m serves.":                               many[:1],
+		"which n00/ollama/m and n01/ollama/m serve.":               many[:2],
+		"which n00/ollama/m, n01/ollama/m and n02/ollama/m serve.": many[:3],
+		"n03/ollama/m, n04/ollama/m and 55 more serve.":            many,
+	} {
+		if f := contractFinding(&admin.ContractStatus{Name: "wiki", Members: []string{"m"}, Anchor: anchor, Replicas: replicas}); !strings.HasSuffix(f.Text, want) {
+			t.Errorf("%q does not end with %q", f.Text, want)
+		}
+	}
+}

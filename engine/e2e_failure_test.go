@@ -46,7 +46,7 @@ func TestFailureBeforeContentIsServedByTheOtherRuntime(t *testing.T) {
 					return // a whole answer has no frames
 				}
 				s, a := w.say(t, r, "same:1b", "go", stream)
-				if !s.ended || s.failed != "" || !strings.HasSuffix(s.text, "nine ten.") || a.Header.Get("X-Fleet-Deployment") != r.nodeID+"/right/same:1b" {
+				if !s.ended || s.failed != "" || !strings.HasSuffix(s.text, "nine ten.") || a.Header.Get("X-Fleet-Deployment") != "studio/right/same:1b" {
 					t.Errorf("%+v by %s: %s", s, a.Header.Get("X-Fleet-Deployment"), a.Body)
 				}
 				rec := r.decision(t, a.Header)

@@ -302,7 +302,7 @@ func TestTheWholeMetadataSurfaceOfOllamaIsThere(t *testing.T) {
 		}
 	}
 	slices.Sort(names)
-	if got := strings.Join(names, " "); got != "author/nested-name:q4 auto auto:fast auto:quality chat:1b claude-haiku claude-opus claude-sonnet embed:1b gguf-1b plain:latest think:1b" {
+	if got := strings.Join(names, " "); got != "author/nested-name:q4 auto auto:balanced auto:fast auto:quality chat:1b claude-haiku claude-opus claude-sonnet embed:1b gguf-1b plain:latest think:1b" {
 		t.Errorf("listed: %s", got)
 	}
 	chatWire.say(t, r, "plain", "load", false)

@@ -191,8 +191,12 @@ func (e *Engine) targets(names []string, pass func(*fleet.Deployment) bool) ([]m
 		found := keep(all, func(t *measure.Target) bool { return means(name, t) })
 		if len(found) == 0 {
 			no := false
-			return nil, &dialect.Problem{Status: http.StatusNotFound, Code: "no_such_model", Param: "models", Retry: &no,
+			p := &dialect.Problem{Status: http.StatusNotFound, Code: "no_such_model", Param: "models", Retry: &no,
 				Message: "No model " + name + " is here, or its runtime is down.", Remedy: "bellwether models lists them."}
+			if s := named(e.policy.Load(), snapshot, name); s != nil {
+				p.Message, p.Remedy = name+" stands for a choice and is no model.", "Name models; bellwether models show "+name+" lists those it may choose."
+			}
+			return nil, p
 		}
 		able := keep(found, func(t *measure.Target) bool { return pass(&t.Deployment) })
 		if len(able) == 0 {

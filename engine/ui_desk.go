@@ -25,6 +25,11 @@ func (d uiDesk) Using() (map[string]int, []admin.KeyView) {
 	return d.e.queue.Status().Apps, keys
 }
 
+// Named says what an alias or an embedding contract stands for.
+func (d uiDesk) Named(name string) *admin.NameStatus {
+	return named(d.e.policy.Load(), d.e.registry.Snapshot(), name)
+}
+
 // Plan says what loading a model on a node would take, by the same code that
 // decides about requests: as a request that only loads. Nothing is done.
 func (d uiDesk) Plan(node, pool, model string) (*admin.EvictionPlan, *dialect.Problem) {

@@ -127,13 +127,16 @@ func (c *client) status() (*admin.Status, error) {
 }
 
 // names tells machines' names from their ids: ids are for programs. What it
-// does not know it calls by its id.
+// does not know, and what shares its name with another, it calls by its id.
 type names map[string]string
 
 func namesOf(nodes []admin.NodeStatus) names {
-	n := names{}
+	n, called := names{}, map[string]int{}
 	for _, node := range nodes {
-		if node.Name != "" {
+		called[strings.ToLower(node.Name)]++
+	}
+	for _, node := range nodes {
+		if node.Name != "" && called[strings.ToLower(node.Name)] == 1 {
 			n[node.ID] = node.Name
 		}
 	}

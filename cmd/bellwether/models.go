@@ -67,7 +67,7 @@ func (e *environ) printContracts(engine *client) error {
 	w := tabwriter.NewWriter(e.out, 2, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "EMBEDDING CONTRACT\tBOUND TO\tHOW\tREPLICAS")
 	for _, c := range s.Contracts {
-		bound, how, replicas := "nothing yet", "-", strings.Join(c.Replicas, ", ")
+		bound, how, replicas := "nothing yet", "-", fewOf(c.Replicas)
 		if a := c.Anchor; a != nil {
 			bound, how = fleet.ShortIdentity(a.Identity), string(a.Source)
 			if a.From != "" {
@@ -112,23 +112,28 @@ func (c *client) models() ([]admin.ModelStatus, error) {
 	if err != nil {
 		return nil, err
 	}
+	return modelsOf(s), nil
+}
+
+func modelsOf(s *admin.Status) []admin.ModelStatus {
 	all := []admin.ModelStatus{}
 	for _, rt := range s.Runtimes {
 		all = append(all, rt.Models...)
 	}
-	return all, nil
+	return all
 }
 
-// find returns the deployment a name means: an id, or a model's name that one
-// runtime alone has.
+// find returns the deployment a name means: an id, with the machine's id or name
+// or without it, or a model's name that one runtime alone has.
 func (c *client) find(name string) (fleet.DeploymentID, error) {
-	all, err := c.models()
+	s, err := c.status()
 	if err != nil {
 		return fleet.DeploymentID{}, err
 	}
 	var found []fleet.DeploymentID
-	for _, m := range all {
-		if m.Deployment.String() == name || m.Deployment.Runtime+"/"+m.Deployment.Model == name {
+	called := namesOf(s.Nodes)
+	for _, m := range modelsOf(s) {
+		if m.Deployment.String() == name || strings.EqualFold(called.of(m.Deployment), name) || m.Deployment.Runtime+"/"+m.Deployment.Model == name {
 			return m.Deployment, nil
 		}
 		if fleet.SameModel(m.Deployment.Model, name) {
@@ -137,7 +142,7 @@ func (c *client) find(name string) (fleet.DeploymentID, error) {
 	}
 	switch len(found) {
 	case 0:
-		return fleet.DeploymentID{}, coded(exitRefused, "no model %s is here; bellwether models lists them", name)
+		return fleet.DeploymentID{}, c.noModel(name)
 	case 1:
 		return found[0], nil
 	default:

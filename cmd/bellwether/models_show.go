@@ -12,7 +12,8 @@ import (
 	"bellwether/engine/fleet"
 )
 
-// modelsShowCmd prints all that is known of one model.
+// modelsShowCmd prints all that is known of one model, or what an alias or an
+// embedding contract stands for.
 type modelsShowCmd struct{ modelName }
 
 func (c *modelsShowCmd) Run(e *environ) error {
@@ -20,7 +21,17 @@ func (c *modelsShowCmd) Run(e *environ) error {
 	if err != nil {
 		return err
 	}
+	stands, err := engine.named(c.Name)
+	if err != nil {
+		return err
+	}
 	id, err := engine.find(c.Name)
+	if stands != nil && (err != nil || !e.cli.JSON) { // a model may have the name too, and is shown behind
+		if showErr := e.showName(stands); showErr != nil || err != nil {
+			return showErr
+		}
+		e.printf("\n")
+	}
 	if err != nil {
 		return err
 	}

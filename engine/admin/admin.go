@@ -140,6 +140,7 @@ func New(c Config) http.Handler {
 	mux.HandleFunc("POST /admin/findings/{id}/cure", a.owner(a.cure))
 	mux.HandleFunc("POST /admin/test-traffic", a.owner(a.testTraffic))
 	mux.HandleFunc("GET /admin/bundle", a.owner(a.bundle))
+	mux.HandleFunc("GET /admin/name", a.named)
 	mux.HandleFunc("GET /admin/doctor", a.doctor)
 	mux.HandleFunc("POST /admin/explain/{protocol}", a.explain)
 	mux.HandleFunc("POST /admin/refresh", a.owner(a.refresh))

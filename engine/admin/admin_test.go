@@ -71,6 +71,7 @@ func (n *notes) Change(_ context.Context, c SettingsChange) (*SettingsPreview, e
 func (n *notes) Using() (map[string]int, []KeyView) {
 	return map[string]int{"curl": 1}, []KeyView{{Name: "phone"}}
 }
+func (n *notes) Named(string) *NameStatus { return nil }
 func (n *notes) Plan(node, pool, model string) (*EvictionPlan, *dialect.Problem) {
 	if node != "studio" {
 		return nil, &dialect.Problem{Status: 404, Code: "no_such_node", Message: "no such node"}

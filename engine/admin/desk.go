@@ -16,6 +16,8 @@ type Desk interface {
 	Using() (active map[string]int, keys []KeyView)
 	// Plan says what loading a model into a node's pool would take.
 	Plan(node, pool, model string) (*EvictionPlan, *dialect.Problem)
+	// Named says what a name stands for that is no model's own, nil for others.
+	Named(name string) *NameStatus
 	// Cure does what helps against a finding.
 	Cure(ctx context.Context, finding string) error
 	// Traffic tries the models through every protocol.
@@ -76,6 +78,17 @@ func (a *api) plan(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	answer(w, http.StatusOK, p)
+}
+
+// named says what an alias or an embedding contract stands for.
+func (a *api) named(w http.ResponseWriter, r *http.Request) {
+	name := r.URL.Query().Get("name")
+	s := a.Desk.Named(name)
+	if s == nil {
+		refuse(w, http.StatusNotFound, "no_such_name", "No alias or embedding contract is called so.", "bellwether config show lists those of the settings.")
+		return
+	}
+	answer(w, http.StatusOK, s)
 }
 
 func (a *api) cancelJob(w http.ResponseWriter, r *http.Request) {

@@ -7,18 +7,23 @@ import (
 
 // aliasViews shows every alias and what it may choose among.
 func aliasViews(p *route.Policy, snap *fleet.Snapshot) map[string]AliasView {
-	builtin := route.BuiltinAliases()
 	out := make(map[string]AliasView, len(p.Aliases))
-	for name, a := range p.Aliases {
-		members, absent := p.AliasMembers(name, snap)
-		_, own := builtin[name]
-		out[name] = AliasView{
-			Name: name, Builtin: own && isBuiltin(&a, builtin[name]), Profile: a.Profile, Models: list(a.Models), Tags: list(a.Tags),
-			RequireVision: a.RequireVision, Locality: a.Locality, PinnedOrder: a.PinnedOrder,
-			Deployments: idTexts(members), Absent: list(absent),
-		}
+	for name := range p.Aliases {
+		out[name] = ViewAlias(p, snap, name)
 	}
 	return out
+}
+
+// ViewAlias shows one alias, by its key.
+func ViewAlias(p *route.Policy, snap *fleet.Snapshot, name string) AliasView {
+	a := p.Aliases[name]
+	members, absent := p.AliasMembers(name, snap)
+	builtin, own := route.BuiltinAliases()[name]
+	return AliasView{
+		Name: name, Builtin: own && isBuiltin(&a, builtin), Profile: a.Profile, Models: list(a.Models), Tags: list(a.Tags),
+		RequireVision: a.RequireVision, Locality: a.Locality, PinnedOrder: a.PinnedOrder,
+		Deployments: idTexts(members), Absent: list(absent),
+	}
 }
 
 // isBuiltin tells a built-in alias from one of the owner's under its name.

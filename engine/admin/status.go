@@ -41,6 +41,14 @@ type ContractStatus struct {
 	Absent   []string        `json:"absent,omitempty"` // members that no machine has
 }
 
+// NameStatus is what a name stands for that is no model's own: one of the two is
+// set. Deployments are written with their nodes' names.
+type NameStatus struct {
+	Name     string          `json:"name"` // as asked
+	Alias    *AliasView      `json:"alias,omitempty"`
+	Contract *ContractStatus `json:"contract,omitempty"`
+}
+
 // OutsideStatus says why a deployment does not answer for a contract.
 type OutsideStatus struct {
 	Deployment string `json:"deployment"`

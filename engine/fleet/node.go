@@ -6,7 +6,10 @@
 // changed after it is published. The package decides nothing about requests.
 package fleet
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // Reading is a measured value that may be unknown. An unknown value is never 0.
 type Reading[T any] struct {
@@ -250,4 +253,26 @@ func (s *Snapshot) Node(id string) *Node {
 		}
 	}
 	return nil
+}
+
+// NameOf returns what people call a node; its id where that is not known, or
+// where two nodes are called the same and the name would mean either.
+func (s *Snapshot) NameOf(id string) string {
+	n := s.Node(id)
+	if n == nil || n.Name == "" {
+		return id
+	}
+	for i := range s.Nodes {
+		if o := &s.Nodes[i]; o.Node != id && (strings.EqualFold(o.Name, n.Name) || o.Node == n.Name) {
+			return id
+		}
+	}
+	return n.Name
+}
+
+// Called writes a deployment's id with its node's name, as people read it and as
+// requests may ask for it.
+func (s *Snapshot) Called(id DeploymentID) string {
+	id.Node = s.NameOf(id.Node)
+	return id.String()
 }

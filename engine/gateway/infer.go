@@ -328,7 +328,7 @@ func (x *exchange) facts(facts []fact) []fact {
 	d := x.grant.Deployment
 	facts = append(facts,
 		fact{"X-Fleet-Node", x.nodeName(d.Node)},
-		fact{"X-Fleet-Deployment", d.String()},
+		fact{"X-Fleet-Deployment", x.g.Fleet().Called(d)},
 		fact{"X-Fleet-Served-Model", d.Model},
 		fact{"X-Fleet-Requested-Model", x.req.Model},
 		fact{"X-Fleet-Queue-Ms", strconv.FormatInt(x.queued.Milliseconds(), 10)})
@@ -353,11 +353,6 @@ func (x *exchange) facts(facts []fact) []fact {
 	return facts
 }
 
-func (x *exchange) nodeName(id string) string {
-	if n := x.g.Fleet().Node(id); n != nil && n.Name != "" {
-		return n.Name
-	}
-	return id
-}
+func (x *exchange) nodeName(id string) string { return x.g.Fleet().NameOf(id) }
 
 func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }

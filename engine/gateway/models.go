@@ -80,10 +80,11 @@ func (g *Gateway) find(name string, thisNode bool) (listing, bool) {
 			return l, true
 		}
 	}
-	if id, ok := fleet.ParseDeploymentID(name); ok {
+	if _, ok := fleet.ParseDeploymentID(name); ok {
+		snap := g.Fleet()
 		for _, l := range g.listings(thisNode) {
 			for _, d := range l.deployments {
-				if d.ID == id {
+				if d.ID.String() == name || strings.EqualFold(snap.Called(d.ID), name) {
 					return listing{name: name, best: d, deployments: []fleet.Deployment{d}}, true
 				}
 			}

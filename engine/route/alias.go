@@ -90,22 +90,24 @@ func (p *Policy) AliasFor(name string) (alias *Alias, key string) {
 	return &a, key
 }
 
-// aliasFor is AliasFor but for models that are really called so: one that is
-// installed wins over a pattern, not over an alias of exactly its name. So does a
-// deployment that is asked for by its id.
-func (j *judge) aliasFor(name string) (*Alias, string) {
-	a, key := j.p.AliasFor(name)
+func (j *judge) aliasFor(name string) (*Alias, string) { return j.p.AliasNamed(j.v.Fleet, name) }
+
+// AliasNamed is AliasFor but for models of the fleet that are really called so:
+// one that is installed wins over a pattern, not over an alias of exactly its
+// name. So does a deployment that is asked for by its id.
+func (p *Policy) AliasNamed(f *fleet.Snapshot, name string) (*Alias, string) {
+	a, key := p.AliasFor(name)
 	if a == nil || !strings.Contains(key, "*") {
 		return a, key
 	}
 	w := want{canon: fleet.CanonicalModel(name)}
-	for i := range j.v.Fleet.Nodes {
-		n := &j.v.Fleet.Nodes[i]
+	for i := range f.Nodes {
+		n := &f.Nodes[i]
 		if slices.ContainsFunc(n.Deployments, func(d fleet.Deployment) bool { return w.matches(d.ID.Model) }) {
 			return nil, ""
 		}
 	}
-	if j.deploymentNamed(name) != nil {
+	if deploymentNamed(f, name) != nil {
 		return nil, ""
 	}
 	return a, key
@@ -196,6 +198,9 @@ func (p *Policy) Choosable() []string {
 		if !strings.Contains(name, "*") {
 			out = append(out, name)
 		}
+	}
+	if _, auto := p.Aliases["auto"]; auto && !slices.Contains(out, "auto:balanced") {
+		out = append(out, "auto:balanced")
 	}
 	for _, name := range []string{"claude-haiku", "claude-sonnet", "claude-opus"} {
 		if _, exact := p.Aliases[name]; !exact {

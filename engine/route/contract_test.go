@@ -146,3 +146,21 @@ func TestRefusalsOfContractsSayWhatToDo(t *testing.T) {
 		}
 	}
 }
+
+// A name is written as it is, also where a sentence begins with it.
+func TestSentencesKeepNamesAsTheyAre(t *testing.T) {
+	node := "node studio memory 64GB\n  pool unified limit 60GB free 50GB\n  runtime ollama pool unified\n"
+	for text, want := range map[string]string{
+		"contract wiki members nomic anchor " + wikiWeights + "\n" + node + "  model ollama/nomic digest " + wikiWeights + " caps embed\nask wiki":                 "wiki does not support chat.",
+		"contract wiki members nomic anchor " + wikiWeights + "\n" + node + "  model ollama/nomic digest " + otherWeights + " caps embed\nask wiki role embedding": "nomic on studio is c6e2d4cae5bd,",
+		node + "  model ollama/tiny caps llm\nask tiny role embedding":                                                                                             "tiny makes no embeddings.",
+		node + "  model ollama/tiny caps llm\nask tiny remote_image":                                                                                               "The request links to an image",
+		node + "  model ollama/tiny caps llm\nask tiny vision":                                                                                                     "It is not known whether tiny",
+		node + "  model ollama/tiny caps llm disabled\nask tiny":                                                                                                   "tiny is switched off",
+		node + "  model ollama/tiny weights 5GB caps llm\nask tiny timeout 1ms":                                                                                    "tiny needs about",
+	} {
+		if _, p := refused(t, text, false); !strings.HasPrefix(p.Message, want) {
+			t.Errorf("%q does not begin with %q", p.Message, want)
+		}
+	}
+}

@@ -116,13 +116,17 @@ func (j *judge) profile(a *Alias) string {
 // deploymentNamed reads node/runtime/model, with the node's id or its name.
 // Names of models may look alike, so it must exist.
 func (j *judge) deploymentNamed(name string) *fleet.Deployment {
+	return deploymentNamed(j.v.Fleet, name)
+}
+
+func deploymentNamed(f *fleet.Snapshot, name string) *fleet.Deployment {
 	id, ok := fleet.ParseDeploymentID(name)
 	if !ok {
 		return nil
 	}
 	w := want{canon: fleet.CanonicalModel(id.Model)}
-	for i := range j.v.Fleet.Nodes {
-		n := &j.v.Fleet.Nodes[i]
+	for i := range f.Nodes {
+		n := &f.Nodes[i]
 		if n.Node != id.Node && !strings.EqualFold(n.Name, id.Node) {
 			continue
 		}
