@@ -121,7 +121,7 @@ func (a *app) login(ctx context.Context) tray.Login {
 	if err != nil {
 		return tray.Login{Reason: err.Error()}
 	}
-	return tray.Login{Known: status.Known && (status.On || status.Can), On: status.On, Reason: status.Reason}
+	return tray.Login{Known: status.Known, On: status.On, Fixed: !status.On && !status.Can, Reason: oneLine(status.Reason)}
 }
 
 func (a *app) pause(ctx context.Context, until time.Time) error {

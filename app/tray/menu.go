@@ -110,7 +110,7 @@ func Menu(s State) View {
 		line,
 		{Key: OpenWindow, Label: "Open admin window", Hidden: s.Address == "" || s.Phase == Down, Do: Action{Name: OpenWindow}},
 		{Key: Pair, Label: "Pair a machine", Hidden: !up || !s.Offered.Pair, Do: Action{Name: Pair}},
-		{Key: ToggleLogin, Label: "Start at login", Hidden: !s.Login.Known, Tick: tick(s.Login.On), Do: Action{Name: ToggleLogin}},
+		login(&s),
 		{Key: ViewLog, Label: "View log", Do: Action{Name: ViewLog}},
 		{Key: "about", Label: "About", Items: about(&s)},
 		line,
@@ -284,6 +284,14 @@ func machineLine(m *Machine) string {
 		line += ", " + m.Reason
 	}
 	return line
+}
+
+func login(s *State) Item {
+	it := Item{Key: ToggleLogin, Label: "Start at login", Hidden: !s.Login.Known, Off: s.Login.Fixed, Tick: tick(s.Login.On), Do: Action{Name: ToggleLogin}}
+	if s.Login.Reason != "" {
+		it.Label += " (" + s.Login.Reason + ")"
+	}
+	return it
 }
 
 // more leads to the admin window for what a list has no line for.

@@ -213,11 +213,17 @@ func TestStartAtLoginShowsWhatTheSystemSays(t *testing.T) {
 		login  Login
 		hidden bool
 		tick   Tick
-	}{{Login{}, true, Unticked}, {Login{Known: true}, false, Unticked}, {Login{Known: true, On: true}, false, Ticked}} {
+		off    bool
+		label  string
+	}{
+		{Login{}, true, Unticked, false, "Start at login"}, {Login{Known: true}, false, Unticked, false, "Start at login"},
+		{Login{Known: true, On: true}, false, Ticked, false, "Start at login"},
+		{Login{Known: true, Fixed: true, Reason: "this Bellwether is gone tomorrow"}, false, Unticked, true, "Start at login (this Bellwether is gone tomorrow)"},
+	} {
 		menu := Menu(studio(func(s *State) { s.Login = c.login })).Menu
 		it := menu[slices.IndexFunc(menu, func(it Item) bool { return it.Key == ToggleLogin })]
-		if it.Hidden != c.hidden || it.Tick != c.tick {
-			t.Errorf("%+v: hidden %v, tick %v", c.login, it.Hidden, it.Tick)
+		if it.Hidden != c.hidden || it.Tick != c.tick || it.Off != c.off || it.Label != c.label {
+			t.Errorf("%+v: hidden %v, tick %v, off %v, %q", c.login, it.Hidden, it.Tick, it.Off, it.Label)
 		}
 	}
 }

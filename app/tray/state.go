@@ -74,9 +74,10 @@ type Model struct {
 
 // Login is whether this program starts at login, as the system says.
 type Login struct {
-	Known  bool // whether that can be told and changed here
+	Known  bool // whether that can be told here
 	On     bool
-	Reason string // why it cannot, "" = it can, or nobody asked yet
+	Fixed  bool   // a click cannot change it
+	Reason string // why not, or why it is off although it was switched on
 }
 
 // Features are what the engine can do beyond what it always can.
