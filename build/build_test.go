@@ -5,9 +5,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
+	"os/exec"
 	"slices"
 	"strings"
 	"testing"
@@ -142,15 +142,15 @@ func TestDemoServesWhatItPromises(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.explain()
-	for _, line := range d.requests() {
-		if !strings.Contains(out.String(), line) {
-			t.Errorf("not printed: %s", line)
-		}
-		answer, err := doCurl(ctx, line)
-		if err != nil || len(answer) < 40 {
-			t.Errorf("%s\n%v %s", line, err, answer)
+	for _, part := range d.parts() {
+		for _, line := range part.lines {
+			if !strings.Contains(out.String(), line.command) {
+				t.Errorf("not printed: %s", line.command)
+			}
+			does(ctx, t, line)
 		}
 	}
+	d.breaks(ctx, t)
 	dir := d.dir
 	ended, end := context.WithCancel(ctx)
 	end()
@@ -166,27 +166,50 @@ func TestDemoServesWhatItPromises(t *testing.T) {
 	}
 }
 
-// doCurl does what a printed curl line does.
-func doCurl(ctx context.Context, line string) (string, error) {
-	url := line[strings.Index(line, "http://"):]
-	url = url[:strings.IndexByte(url, ' ')]
-	_, body, ok := strings.Cut(line, "-d '")
-	if !ok {
-		return "", fmt.Errorf("no body in %s", line)
+// does runs a printed line in a shell, as a newcomer does, and returns its output.
+func does(ctx context.Context, t *testing.T, line demoLine) string {
+	t.Helper()
+	for _, tool := range []string{"sh", "curl"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			t.Skip("the printed lines cannot be run here: ", err)
+		}
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader(strings.TrimSuffix(body, "'")))
-	if err != nil {
-		return "", err
+	text, err := exec.CommandContext(ctx, "sh", "-c", line.command).CombinedOutput()
+	if err != nil || len(text) < 40 {
+		t.Errorf("%s\n%v %s", line.command, err, text)
 	}
-	req.Header.Set("Content-Type", "application/json")
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return "", err
+	for _, want := range line.shows {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("%s\ndoes not show %q:\n%s", line.command, want, text)
+		}
 	}
-	defer func() { _ = resp.Body.Close() }()
-	text, err := io.ReadAll(resp.Body)
-	if err == nil && resp.StatusCode != http.StatusOK {
-		err = fmt.Errorf("%s: %s", resp.Status, text)
+	return string(text)
+}
+
+// breaks asks what the demo says should be asked while its first runtime is
+// broken, and after it is healed.
+func (d *demo) breaks(ctx context.Context, t *testing.T) {
+	t.Helper()
+	parts := d.parts()
+	faults := parts[len(parts)-1].lines
+	stream := d.requests()[0]
+	decisions := func() string {
+		bell := d.path(exe("bellwether"))
+		return does(ctx, t, demoLine{command: bell + " --data-dir " + d.path("data") + " decisions --app curl"})
 	}
-	return string(text), err
+	does(ctx, t, faults[0])
+	does(ctx, t, stream)
+	if got := decisions(); !strings.Contains(got, "demo/laptop/qwen3:8b") {
+		t.Errorf("nobody served in place of desk:\n%s", got)
+	}
+	does(ctx, t, faults[1])
+	torn := ""
+	for range 3 {
+		torn += does(ctx, t, demoLine{command: stream.command})
+	}
+	if !strings.Contains(torn, "broke off") || !strings.Contains(torn, "[DONE]") || !strings.Contains(decisions(), "truncated") {
+		t.Errorf("asked three times, it says:\n%s", torn)
+	}
+	does(ctx, t, faults[2])
+	does(ctx, t, stream)
 }

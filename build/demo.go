@@ -36,16 +36,18 @@ type demoRuntime struct {
 // demoRuntimes are three machines one could own. A model's name on two of them
 // is the same model; while nothing is measured, the first by name gets it. Sizes
 // and load rates are a tenth of real ones, so that all of it fits into the
-// memory of any machine the demo runs on.
+// memory of any machine the demo runs on. What they get right of an eval's
+// questions is made up as well: the coder codes better than its published score
+// says that the other one does.
 func demoRuntimes() []demoRuntime {
 	return []demoRuntime{
 		{name: "desk", kind: "ollama", about: "fast, 64 GB",
 			flags: []string{"--memory", "6.4GB", "--load-rate", "600MB", "--prefill", "1200", "--decode", "70", "--parallel", "4",
-				"-m", "qwen3:8b=520MB,ctx=32768,caps=completion+tools,family=qwen3,params=8.2B", "-m", "qwen2.5-coder:14b=900MB,ctx=32768,caps=completion+tools,family=qwen2,params=14.8B",
+				"-m", "qwen3:8b=520MB,ctx=32768,caps=completion+tools,family=qwen3,params=8.2B,coding=0.5,all=0.8", "-m", "qwen2.5-coder:14b=900MB,ctx=32768,caps=completion+tools,family=qwen2,params=14.8B,coding=0.95,all=0.6",
 				"-m", "nomic-embed-text=30MB,caps=embedding,width=768,family=nomic-bert"}},
 		{name: "laptop", kind: "ollama", about: "middling, 16 GB",
 			flags: []string{"--memory", "1.6GB", "--load-rate", "200MB", "--prefill", "300", "--decode", "25", "--parallel", "1",
-				"-m", "qwen3:8b=520MB,ctx=32768,caps=completion+tools,family=qwen3,params=8.2B", "-m", "llava:7b=470MB,caps=completion+vision,params=7.2B"}},
+				"-m", "qwen3:8b=520MB,ctx=32768,caps=completion+tools,family=qwen3,params=8.2B,coding=0.5,all=0.8", "-m", "llava:7b=470MB,caps=completion+vision,params=7.2B"}},
 		{name: "cupboard", kind: "llama-server", about: "slow, one small model always loaded",
 			flags: []string{"--prefill", "80", "--decode", "9", "--parallel", "2", "-m", "llama3.2:3b=200MB,ctx=8192"}},
 	}
@@ -71,11 +73,18 @@ func (d *demo) start(ctx context.Context) (err error) {
 	if err := goBuild(ctx, d.dir, "./cmd/bellwether", "./cmd/fakeruntime"); err != nil {
 		return err
 	}
+	exam, err := command(ctx, d.path(exe("bellwether")), "exam").Output()
+	if err == nil {
+		err = os.WriteFile(d.path("exam.jsonl"), exam, 0o600)
+	}
+	if err != nil {
+		return fmt.Errorf("write the questions of evals, which the stand-ins answer: %w", err)
+	}
 	d.runtimes = demoRuntimes()
 	d.ended = make(chan error, len(d.runtimes)+1) // each process reports its end once
 	for i := range d.runtimes {
 		r := &d.runtimes[i]
-		args := append([]string{"--kind", r.kind}, r.flags...)
+		args := append([]string{"--kind", r.kind, "--exam", d.path("exam.jsonl")}, r.flags...)
 		if r.url, err = d.launch(ctx, "fakeruntime", args...); err != nil {
 			return fmt.Errorf("start %s: %w", r.name, err)
 		}
@@ -187,6 +196,19 @@ func (d *demo) lookForModels(ctx context.Context) error {
 	return nil
 }
 
+// demoPart is one thing to try: what it is, and lines to paste.
+type demoPart struct {
+	about string
+	lines []demoLine
+}
+
+// demoLine is a command of a shell. shows are texts that its output holds, which
+// the test of the demo looks for.
+type demoLine struct {
+	command string
+	shows   []string
+}
+
 // explain prints what there is and what to try.
 func (d *demo) explain() {
 	say := func(format string, args ...any) { fmt.Fprintf(d.out, format+"\n", args...) }
@@ -194,35 +216,60 @@ func (d *demo) explain() {
 	for _, r := range d.runtimes {
 		say("  %-9s %-13s %-42s %s", r.name, r.kind, r.about, r.url)
 	}
-	say("\nAsk, in any of four protocols (their answers are made up, their speed is not):\n")
-	for _, line := range d.requests() {
-		say("  %s", line)
+	for _, p := range d.parts() {
+		say("\n%s\n", p.about)
+		for _, l := range p.lines {
+			say("  %s", l.command)
+		}
 	}
-	bell := fmt.Sprintf("%s --data-dir %s", d.path(exe("bellwether")), d.path("data"))
-	say("\nLet it choose, by what each request is about:\n")
-	say(`  curl -s %s/v1/chat/completions -d '{"model":"auto:quality","messages":[{"role":"user","content":"Write a Go function that reverses a linked list."}]}'`, d.address)
-	say("\nSee where requests went, and why:\n")
-	say("  %s status", bell)
-	say("  %s decisions", bell)
-	say(`  echo '{"model":"qwen3:8b","messages":[{"role":"user","content":"hi"}]}' | %s explain --live -`, bell)
-	first := d.runtimes[0]
-	say("\nBreak %s, ask for qwen3:8b again, and look at the decisions:\n", first.name)
-	say(`  curl -s %s/__control -d '{"inject":[{"status":500,"body":"{\"error\":\"broken\"}"}]}'   # others serve in its place`, first.url)
-	say(`  curl -s %s/__control -d '{"heal":true,"inject":[{"break":"cut","after":5}]}'   # its streams tear in their middle, and say so`, first.url)
-	say(`  curl -s %s/__control -d '{"heal":true}'   # all is well again`, first.url)
 	say("\nCtrl-C ends all of it and leaves nothing behind.")
 }
 
-// requests are the lines to paste: one for each protocol.
-func (d *demo) requests() []string {
-	const hi = `"messages":[{"role":"user","content":"Why is the sky blue?"}]`
-	return []string{
-		fmt.Sprintf(`curl -sN %s/v1/chat/completions -H 'Content-Type: application/json' -d '{"model":"qwen3:8b","stream":true,%s}'`, d.address, hi),
-		fmt.Sprintf(`curl -s %s/v1/messages -H 'Content-Type: application/json' -d '{"model":"claude-sonnet-4-5","max_tokens":200,%s}'`, d.address, hi),
-		fmt.Sprintf(`curl -s %s/v1/responses -H 'Content-Type: application/json' -d '{"model":"llama3.2:3b","input":"Why is the sky blue?"}'`, d.address),
-		fmt.Sprintf(`curl -sN %s/api/chat -d '{"model":"qwen3:8b",%s}'`, d.address, hi),
-		fmt.Sprintf(`curl -s %s/v1/embeddings -H 'Content-Type: application/json' -d '{"model":"nomic-embed-text","input":"sky","dimensions":6}'`, d.address),
+// parts are what to try, in an order in which each works.
+func (d *demo) parts() []demoPart {
+	bell := fmt.Sprintf("%s --data-dir %s ", d.path(exe("bellwether")), d.path("data"))
+	first := d.runtimes[0]
+	control := func(orders, about string) string {
+		return fmt.Sprintf(`curl -s %s/__control -d '%s'   # %s`, first.url, orders, about)
 	}
+	code := d.ask("/v1/chat/completions", "auto:quality", "Write a Go function that reverses a linked list.", "")
+	return []demoPart{
+		{"Ask, in any of four protocols (their answers are made up, their speed is not):", d.requests()},
+		{"Let it choose. Nothing is measured yet, so published scores count:", []demoLine{
+			{code, []string{"qwen3:8b answers"}},
+		}},
+		{"Have the two grade themselves by questions with known answers (half a minute), and ask again: the better coder gets it now.", []demoLine{
+			{bell + "eval qwen3:8b qwen2.5-coder:14b --tasks coding --items 16 --mode live --yes --save-measurements", []string{"2 of 2 grades were kept"}},
+			{code, []string{"qwen2.5-coder:14b answers"}},
+		}},
+		{"See where requests went, and why:", []demoLine{
+			{bell + "status", []string{"demo is serving", "qwen3:8b", "llama3.2:3b"}},
+			{bell + "decisions --app curl", []string{"auto:quality", "demo/desk/qwen2.5-coder:14b", "claude-sonnet-4-5"}},
+			{`echo '{"model":"auto:quality","messages":[{"role":"user","content":"Why is the sky blue?"}]}' | ` + bell + "explain --live -", []string{"serve demo/", "wins among"}},
+		}},
+		{fmt.Sprintf("Break %s, ask for qwen3:8b again, and look at the decisions:", first.name), []demoLine{
+			{control(`{"inject":[{"status":500,"body":"{\"error\":\"broken\"}"}]}`, "laptop serves qwen3:8b in its place"), nil},
+			{control(`{"heal":true,"inject":[{"break":"cut","after":5}]}`, "its streams tear in their middle, and say so (laptop has the model too by now: every other goes there)"), nil},
+			{control(`{"heal":true}`, "all is well again"), nil},
+		}},
+	}
+}
+
+// requests are one line for each protocol, and one for embeddings.
+func (d *demo) requests() []demoLine {
+	const sky = "Why is the sky blue?"
+	return []demoLine{
+		{d.ask("/v1/chat/completions", "qwen3:8b", sky, `"stream":true,`), []string{"data: [DONE]"}},
+		{d.ask("/v1/messages", "claude-sonnet-4-5", sky, `"max_tokens":200,`), []string{`"stop_reason":"end_turn"`}},
+		{fmt.Sprintf(`curl -s %s/v1/responses -d '{"model":"llama3.2:3b","input":"%s"}'`, d.address, sky), []string{"llama3.2:3b answers"}},
+		{d.ask("/api/chat", "qwen3:8b", sky, ""), []string{`"done":true`}},
+		{fmt.Sprintf(`curl -s %s/v1/embeddings -d '{"model":"nomic-embed-text","input":"sky","dimensions":6}'`, d.address), []string{`"embedding":[`}},
+	}
+}
+
+// ask is a chat request of one turn; more are further members of its body.
+func (d *demo) ask(path, model, text, more string) string {
+	return fmt.Sprintf(`curl -sN %s%s -d '{"model":"%s",%s"messages":[{"role":"user","content":"%s"}]}'`, d.address, path, model, more, text)
 }
 
 // wait returns when the owner ends the demo, or a process ends by itself.
