@@ -8,7 +8,7 @@ const flags = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-ru
 /** launch starts the browser that CHROMIUM names. */
 export const launch = (more = []) => chromium.launch({ executablePath: process.env.CHROMIUM, args: [...flags, ...more] });
 
-export const sizes = { small: { width: 900, height: 640 }, large: { width: 1920, height: 1080 } };
+export const sizes = { small: { width: 900, height: 640 }, usual: { width: 1280, height: 800 }, narrow: { width: 400, height: 800 }, large: { width: 1920, height: 1080 } };
 
 /** Visit is one browser of one person, with nothing remembered. */
 export class Visit {

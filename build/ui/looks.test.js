@@ -1,4 +1,4 @@
-// Every page in both looks and both sizes: pictures in a folder for people to
+// Every page in both looks and three sizes: pictures in a folder for people to
 // look at (BELLWETHER_SHOTS, else one that is left in the temporary folder),
 // and what a program can see of a layout.
 import assert from 'node:assert/strict';
@@ -17,11 +17,12 @@ after(async () => {
   await rig.stop();
 });
 
-it('fits its window, in light and dark, small and large', async () => {
+it('fits its window, in light and dark, small, large and narrow', async () => {
   await rig.traffic();
   const folder = process.env.BELLWETHER_SHOTS ?? mkdtempSync(join(tmpdir(), 'bellwether-shots-'));
   const wrong = [];
   const made = await shoot(browser, rig.base, folder, {
+    which: ['small', 'large', 'narrow'],
     link: () => rig.enterLink(),
     before: async (v, name) => {
       const found = await v.page.evaluate(look);

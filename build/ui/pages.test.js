@@ -160,6 +160,7 @@ describe('what a page shows is what the API says', () => {
       assert.ok(text.includes(f.title) && text.includes(f.text), `${f.id}: ${text}`);
     }
     assert.equal(await page().locator('[data-finding]').count(), Object.keys(findings).length);
+    assert.ok(Object.keys(findings).length >= 25, `${Object.keys(findings).length} checks: ${Object.keys(findings).join(' ')}`);
   });
 
   it('Settings', async () => {
