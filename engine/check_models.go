@@ -134,7 +134,7 @@ func checkGrades(s *scene) []check {
 	case chat < 2: // nothing to choose among
 		return nil
 	case graded == 0:
-		return []check{found("eval", isNote, "Quality", "bellwether eval --live --save grades them here, on what your machines really run.",
+		return []check{found("eval", isNote, "Quality", "bellwether eval --mode live --save-measurements grades them here, on what your machines really run.",
 			"None of the %d chat models was graded here: aliases choose by published scores and by size.", chat)}
 	}
 	return []check{found("eval", isOK, "Quality", "", "%d of %d chat models were graded here.", graded, chat)}

@@ -21,7 +21,7 @@ describe('findings', () => {
   it('tell a command from advice', () => {
     expect(isCommand('ollama serve')).toBe(true);
     expect(isCommand('bellwether resume')).toBe(true);
-    expect(isCommand('bellwether eval --live --save grades them here, on what your machines run.')).toBe(false);
+    expect(isCommand('bellwether eval --mode live --save-measurements grades them here, on what your machines run.')).toBe(false);
     expect(isCommand('bellwether open --print')).toBe(true);
     expect(isCommand('Unload it: the next request loads it whole.')).toBe(false);
     expect(isCommand('set memory_gb of pool gpu0 to auto')).toBe(false);
