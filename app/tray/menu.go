@@ -171,6 +171,9 @@ func statusLine(s *State) string {
 	case Down:
 		return "Not running"
 	case Stopping:
+		if s.Active == 0 {
+			return "Stopping"
+		}
 		return "Stopping: " + requests(s.Active) + " still to finish"
 	}
 	switch {

@@ -49,7 +49,9 @@ func Run(ctx context.Context, place Place, o Options) error {
 		drawing.Wait() // nothing is changed in a tray that ends
 		systray.Quit()
 	})
-	systray.SetTitle("bellwether") // before Run: it becomes the icon's name on the bus
+	if runtime.GOOS != "darwin" { // there it is text beside the icon
+		systray.SetTitle("bellwether") // before Run: it becomes the icon's name on the bus
+	}
 	err = loop(ready)
 	stop() // also where the system ended it
 	ending.Wait()

@@ -46,6 +46,13 @@ func runTests(m *testing.M) int {
 		return 1
 	}
 	programs = dir
+	// Whoever forgets to name a folder gets one of the tests', never the developer's.
+	for _, name := range []string{"HOME", "USERPROFILE", "APPDATA", "LOCALAPPDATA"} {
+		_ = os.Setenv(name, dir)
+	}
+	for _, name := range []string{"XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "FLEET_DATA_DIR"} {
+		_ = os.Unsetenv(name)
+	}
 	return m.Run()
 }
 

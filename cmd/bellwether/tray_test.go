@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/godbus/dbus/v5"
+
+	"bellwether/platform/desktop"
 )
 
 // noHolding makes refusals come at once, so that they can be timed.
@@ -330,6 +332,20 @@ func TestQuittingWhileARequestRunsAsks(t *testing.T) {
 	}
 	if code := i.wait(t); code != exitDone {
 		t.Errorf("exit code %d", code)
+	}
+}
+
+// P-41: a developer's own settings and data are out of every test's reach.
+func TestTestsHaveFoldersOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	f, err := desktop.DefaultFolders("bellwether")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range []string{f.Data, f.Config, f.Logs} {
+		if !strings.HasPrefix(dir, programs) {
+			t.Errorf("tests reach %s", dir)
+		}
 	}
 }
 
