@@ -25,7 +25,7 @@ it('fits its window, in light and dark, small, large and narrow', async () => {
     which: ['small', 'large', 'narrow'],
     link: () => rig.enterLink(),
     before: async (v, name) => {
-      const found = await v.page.evaluate(look);
+      const found = [...(await v.page.evaluate(look)), ...(await v.page.evaluate(faint))];
       wrong.push(...found.map((f) => `${name}, ${v.page.viewportSize().width} wide: ${f}`));
     },
   });
@@ -53,4 +53,40 @@ function look() {
   const twice = ids.filter((id, i) => ids.indexOf(id) !== i);
   if (twice.length > 0) wrong.push(`ids twice: ${twice}`);
   return wrong;
+}
+
+/**
+ * faint runs in the page: text that stands out from what is behind it by less
+ * than 4.5 to 1, what WCAG asks of small text.
+ */
+function faint() {
+  const pixel = document.createElement('canvas').getContext('2d', { willReadFrequently: true });
+  const read = (color) => {
+    pixel.clearRect(0, 0, 1, 1);
+    pixel.fillStyle = '#000';
+    pixel.fillStyle = color;
+    pixel.fillRect(0, 0, 1, 1);
+    const [r, g, b, a] = pixel.getImageData(0, 0, 1, 1).data;
+    return [r, g, b, a / 255];
+  };
+  const over = (a, b) => [0, 1, 2].map((i) => a[i] * a[3] + b[i] * (1 - a[3])).concat(1);
+  const light = (c) => c.slice(0, 3).map((v) => v / 255).map((v) => (v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)).reduce((n, v, i) => n + v * [0.2126, 0.7152, 0.0722][i], 0);
+  const wrong = new Set();
+  for (const e of document.querySelectorAll('body *')) {
+    const s = getComputedStyle(e);
+    if (![...e.childNodes].some((n) => n.nodeType === 3 && n.textContent.trim()) || e.getBoundingClientRect().width === 0) continue;
+    if (s.visibility === 'hidden' || e.closest('option, select, :disabled, [aria-disabled=true], .hidden-label')) continue;
+    const behind = [];
+    let opacity = 1;
+    for (let p = e; p; p = p.parentElement) {
+      behind.unshift(read(getComputedStyle(p).backgroundColor));
+      opacity *= Number(getComputedStyle(p).opacity);
+    }
+    const back = behind.reduce((under, c) => over(c, under), [255, 255, 255, 1]);
+    const ink = read(s.color);
+    const [a, b] = [light(over([...ink.slice(0, 3), ink[3] * opacity], back)), light(back)].sort((x, y) => y - x);
+    const ratio = (a + 0.05) / (b + 0.05);
+    if (ratio < 4.5) wrong.add(`${ratio.toFixed(2)} to 1 only: ${e.tagName.toLowerCase()}.${e.className} "${e.textContent.trim().slice(0, 40)}"`);
+  }
+  return [...wrong];
 }
