@@ -34,7 +34,11 @@ func (e *environ) printRecord(r *route.Record, called names) {
 	if r.Alias != "" {
 		e.printf("  chosen by the alias %s, profile %s\n", r.Alias, r.Profile)
 	}
-	for _, c := range r.Candidates {
+	for i, c := range r.Candidates {
+		if i == mostShown {
+			e.printf("\n  and %d more that could serve\n", len(r.Candidates)-i)
+			break
+		}
 		e.printf("\n  %6.1f  %s\n          %s\n", c.NodeScore, called.of(c.Deployment), signals(&c.Signals))
 		if words := c.RankWords(); words != "" {
 			e.printf("          %s (%s)\n", words, c.Evidence)
@@ -106,13 +110,20 @@ func signals(s *route.Signals) string {
 }
 
 func (e *environ) printExclusions(all map[fleet.DeploymentID][]route.RenderedExclusion, called names) {
-	ids := slices.SortedFunc(maps.Keys(all), fleet.DeploymentID.Compare)
+	ids, others := route.Nearest(all, mostShown)
 	for _, id := range ids {
 		for _, x := range all[id] {
 			e.printf("\n  out: %s (%s): %s\n       %s\n", called.of(id), x.Code, x.Reason, x.Remedy)
 		}
 	}
+	if others != "" {
+		e.printf("\n  out: %s\n", others)
+	}
 }
+
+// mostShown is how many of those that could serve, and of those that could not,
+// are told one by one; --json tells all.
+const mostShown = 20
 
 func (e *environ) printList(title string, lines []string) {
 	if len(lines) == 0 {

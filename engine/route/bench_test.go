@@ -103,3 +103,27 @@ func BenchmarkDecideAuto(b *testing.B) {
 		Decide(v, p, q)
 	}
 }
+
+// wideAlias is a fleet of 20 machines that all have 60 models, and an alias that
+// lists them all: 1,200 deployments to choose among.
+func wideAlias() (*View, *Policy, *Query) {
+	v, p, q := bigView(20, 60), DefaultPolicy(), bigQuery()
+	a := Alias{Profile: ProfileBalanced}
+	for i := range 60 {
+		a.Models = append(a.Models, fmt.Sprintf("model%02d:8b", i))
+	}
+	p.Aliases = MergeAliases(map[string]Alias{"wide": a})
+	q.Model, q.Needs.PrimaryTask = "wide", "coding"
+	return v, p, q
+}
+
+func BenchmarkDecideWideAlias(b *testing.B) {
+	v, p, q := wideAlias()
+	if d := Decide(v, p, q); d.Verdict != Serve {
+		b.Fatal(d.Explain())
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		Decide(v, p, q)
+	}
+}

@@ -3,7 +3,6 @@ package route
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"bellwether/engine/dialect"
@@ -148,7 +147,7 @@ func (j *judge) mixedSpaces() bool {
 		return false
 	}
 	j.d.Verdict, j.d.Status, j.d.RefuseCode = Refuse, 400, RefuseCapability
-	j.reason("alias_spaces", j.d.Alias, strings.Join(models, ", "))
+	j.reason("alias_spaces", j.d.Alias, fewOf(models))
 	return true
 }
 
@@ -191,7 +190,7 @@ func (j *judge) unbound() bool {
 	}
 	d.Verdict, d.Status, d.RetryAfter = Refuse, 503, retryUnbound
 	if len(b.Several) > 0 {
-		j.reason("contract_several", d.Contract, strings.Join(b.Several, ", "))
+		j.reason("contract_several", d.Contract, fewOf(b.Several))
 		return true
 	}
 	j.reason("contract_unbound", d.Contract)
@@ -200,7 +199,7 @@ func (j *judge) unbound() bool {
 
 func (j *judge) absentContract() {
 	j.d.Verdict, j.d.Status, j.d.RefuseCode = Refuse, 404, RefuseUnknownModel
-	j.reason("contract_absent", j.d.Contract, strings.Join(j.contract.Members, ", "))
+	j.reason("contract_absent", j.d.Contract, fewOf(j.contract.Members))
 }
 
 // bestReplica is the survivor with the best place, whichever member it is of;

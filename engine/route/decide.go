@@ -94,8 +94,8 @@ func (j *judge) lastModel() int {
 // best is the survivor of a wanted model with the highest node score.
 func (j *judge) best(want int) *cand {
 	var best *cand
-	for _, c := range j.cands {
-		if c.want == want && len(c.out) == 0 && (best == nil || j.before(c, best)) {
+	for _, c := range j.of(want) {
+		if len(c.out) == 0 && (best == nil || j.before(c, best)) {
 			best = c
 		}
 	}

@@ -8,9 +8,14 @@ import (
 
 // victim is a loaded model that may leave for another.
 type victim struct {
-	dep  *fleet.Deployment
-	used int64 // number of its last choice
+	dep   *fleet.Deployment
+	used  int64  // number of its last choice
+	gives []gain // by its node's pools; nil until first asked for
 }
+
+// gain is what a victim's leaving gives back to one pool of its node: as its
+// free memory is sensed, and as the ledger counts.
+type gain struct{ free, ledger int64 }
 
 // victimsOf lists the node's idle, unpinned models, least recently used first:
 // by the router's own count of choices, then by when they were loaded, then by
@@ -28,7 +33,7 @@ func (j *judge) victimsOf(n *nodeView) []victim {
 			j.isPinned(d) || n.reserved(d.ID) || !n.unloads(d) {
 			continue
 		}
-		n.victims = append(n.victims, victim{d, lane.LastUsed})
+		n.victims = append(n.victims, victim{dep: d, used: lane.LastUsed})
 	}
 	slices.SortFunc(n.victims, func(a, b victim) int {
 		if a.used != b.used {
@@ -59,7 +64,7 @@ func (n *nodeView) reserved(id fleet.DeploymentID) bool {
 	for i := range n.pools {
 		for k := range n.pools[i].Holders {
 			h := &n.pools[i].Holders[k]
-			if h.Deployment == id && (h.Kind == fleet.HoldReserved || h.Kind == fleet.HoldUncertain) {
+			if (h.Kind == fleet.HoldReserved || h.Kind == fleet.HoldUncertain) && same(&h.Deployment, &id) {
 				return true
 			}
 		}
@@ -86,16 +91,18 @@ func (n *nodeView) unloads(d *fleet.Deployment) bool {
 // can give, then puts back those that turned out not to be needed. What is
 // missing still, when all that could help have gone, is returned.
 func (j *judge) chooseVictims(c *cand, shares []share, missing shortage) ([]fleet.DeploymentID, shortage) {
-	var taken []*fleet.Deployment
-	for _, v := range j.victimsOf(c.node) {
+	var taken []*victim
+	victims := j.victimsOf(c.node)
+	for i := range victims {
 		if missing.none() {
 			break
 		}
-		if v.dep.ID == c.dep.ID || !gives(c, v.dep, shares, &missing) {
+		v := &victims[i]
+		if v.dep == c.dep || !gives(c, c.node.weighed(v), shares, &missing) {
 			continue
 		}
-		take(c, v.dep, shares, &missing, 1)
-		taken = append(taken, v.dep)
+		take(c, v, shares, &missing, 1)
+		taken = append(taken, v)
 	}
 	if !missing.none() {
 		return nil, missing
@@ -110,31 +117,42 @@ func (j *judge) chooseVictims(c *cand, shares []share, missing shortage) ([]flee
 		i++
 	}
 	ids := make([]fleet.DeploymentID, len(taken))
-	for i, d := range taken {
-		ids[i] = d.ID
+	for i, v := range taken {
+		ids[i] = v.dep.ID
 	}
 	return ids, shortage{}
 }
 
+// weighed fills in what a victim gives, once for all the candidates that ask.
+func (n *nodeView) weighed(v *victim) *victim {
+	if v.gives == nil {
+		v.gives = make([]gain, len(n.pools))
+		for i := range n.pools {
+			v.gives[i] = gain{freed(n, v.dep, &n.pools[i]), n.pools[i].heldBy(v.dep.ID)}
+		}
+	}
+	return v
+}
+
 // gives reports whether a victim's leaving helps with anything missing.
-func gives(c *cand, d *fleet.Deployment, shares []share, missing *shortage) bool {
-	if missing.places > 0 && d.ID.Runtime == c.dep.ID.Runtime {
+func gives(c *cand, v *victim, shares []share, missing *shortage) bool {
+	if missing.places > 0 && v.dep.ID.Runtime == c.dep.ID.Runtime {
 		return true
 	}
 	for i, s := range shares {
-		if missing.free[i] > 0 && freed(c.node, d, s.pool) > 0 || missing.ledger[i] > 0 && s.pool.heldBy(d.ID) > 0 {
+		if g := v.gives[s.pool.at]; missing.free[i] > 0 && g.free > 0 || missing.ledger[i] > 0 && g.ledger > 0 {
 			return true
 		}
 	}
 	return false
 }
 
-func take(c *cand, d *fleet.Deployment, shares []share, missing *shortage, sign int64) {
+func take(c *cand, v *victim, shares []share, missing *shortage, sign int64) {
 	for i, s := range shares {
-		missing.free[i] -= sign * freed(c.node, d, s.pool)
-		missing.ledger[i] -= sign * s.pool.heldBy(d.ID)
+		missing.free[i] -= sign * v.gives[s.pool.at].free
+		missing.ledger[i] -= sign * v.gives[s.pool.at].ledger
 	}
-	if d.ID.Runtime == c.dep.ID.Runtime {
+	if v.dep.ID.Runtime == c.dep.ID.Runtime {
 		missing.places -= int(sign)
 	}
 }

@@ -24,13 +24,21 @@ func (d *Decision) Explain() string {
 	var b strings.Builder
 	d.explainVerdict(&b)
 	for i := range d.Candidates {
+		if i == mostTold {
+			fmt.Fprintf(&b, "and %s more that could serve\n", comma(int64(len(d.Candidates)-i)))
+			break
+		}
 		d.explainCandidate(&b, &d.Candidates[i])
 	}
-	for _, id := range slices.SortedFunc(maps.Keys(d.Exclusions), fleet.DeploymentID.Compare) {
+	nearest, more := Nearest(d.Exclusions, mostTold)
+	for _, id := range nearest {
 		fmt.Fprintf(&b, "out %s\n", d.called(id))
 		for _, x := range d.Exclusions[id] {
 			explainExclusion(&b, x)
 		}
+	}
+	if more != "" {
+		fmt.Fprintf(&b, "out %s\n", more)
 	}
 	if len(d.OtherCodes) > 0 {
 		var parts []string

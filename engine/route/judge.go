@@ -24,8 +24,9 @@ type judge struct {
 	// listed counts the names of the request that were expanded into wants.
 	listed int
 	wants  []want
+	index  wantIndex // of wants, where there are many
 	nodes  []nodeView
-	cands  []*cand
+	cands  []*cand // in the order of their wants, from look on until finish
 	d      *Decision
 
 	// median is the fleet's median memory bandwidth, GB/s; 0 = none is known.
@@ -142,6 +143,9 @@ func stateOf(d *fleet.Deployment, l Lane) fleet.Residency {
 
 // wantOf returns the first want a deployment can fill, -1 if there is none.
 func (j *judge) wantOf(d *fleet.Deployment) int {
+	if len(j.wants) > fewWants {
+		return j.indexedWant(d)
+	}
 	for i := range j.wants {
 		w := &j.wants[i]
 		if w.only != (fleet.DeploymentID{}) {
@@ -155,6 +159,52 @@ func (j *judge) wantOf(d *fleet.Deployment) int {
 		}
 	}
 	return -1
+}
+
+// fewWants are so few that to try each costs less than to look one up.
+const fewWants = 8
+
+// wantIndex finds wants by name and by id; each holds the first of a kind.
+type wantIndex struct {
+	made   int // of so many wants
+	byName map[string]int
+	byID   map[fleet.DeploymentID]int
+}
+
+// indexedWant is wantOf for aliases with many members: with 60 of them and a
+// thousand deployments, to try each is most of a decision.
+func (j *judge) indexedWant(d *fleet.Deployment) int {
+	x := &j.index
+	if x.made != len(j.wants) {
+		x.made, x.byName, x.byID = len(j.wants), make(map[string]int, len(j.wants)), nil
+		for i := len(j.wants) - 1; i >= 0; i-- {
+			if w := &j.wants[i]; w.only == (fleet.DeploymentID{}) {
+				x.byName[w.canon] = i
+			} else {
+				if x.byID == nil {
+					x.byID = map[fleet.DeploymentID]int{}
+				}
+				x.byID[w.only] = i
+			}
+		}
+	}
+	first := -1
+	found := func(i int, ok bool) {
+		if ok && (first < 0 || i < first) {
+			first = i
+		}
+	}
+	i, ok := x.byName[fleet.CanonicalModel(d.ID.Model)]
+	found(i, ok)
+	for _, name := range d.AlsoNamed {
+		i, ok := x.byName[fleet.CanonicalModel(name)]
+		found(i, ok)
+	}
+	if x.byID != nil {
+		i, ok := x.byID[d.ID]
+		found(i, ok)
+	}
+	return first
 }
 
 // judge runs all checks on a candidate, and scores it if it survives.
@@ -187,9 +237,10 @@ func (j *judge) absences() {
 		if !w.known || w.only != (fleet.DeploymentID{}) || w.alias != nil && w.alias.open() {
 			continue
 		}
+		having := j.of(i)
 		for k := range j.nodes {
 			n := &j.nodes[k]
-			if !j.has(i, n) && !j.hasReplica(n) {
+			if !on(having, n) && !j.hasReplica(n) {
 				id := fleet.DeploymentID{Node: n.Node.Node, Runtime: anyRuntime, Model: w.name}
 				j.exclusions()[id] = []Exclusion{{Code: fleet.CodeModelAbsent, Operands: []any{w.name, n.Name, pulls(n.Node)}}}
 			}
@@ -205,14 +256,24 @@ func pulls(n *fleet.Node) bool {
 // anyRuntime stands for the runtime in the id of a model that a node lacks.
 const anyRuntime = "-"
 
-func (j *judge) has(want int, n *nodeView) bool {
-	return slices.ContainsFunc(j.cands, func(c *cand) bool { return c.want == want && c.node == n })
+// of returns the candidates of a want.
+func (j *judge) of(want int) []*cand {
+	from, _ := slices.BinarySearchFunc(j.cands, want, func(c *cand, want int) int { return c.want - want })
+	to := from
+	for to < len(j.cands) && j.cands[to].want == want {
+		to++
+	}
+	return j.cands[from:to]
+}
+
+func on(having []*cand, n *nodeView) bool {
+	return slices.ContainsFunc(having, func(c *cand) bool { return c.node == n })
 }
 
 // hasReplica reports whether a node has another member of the contract: which
 // one it is makes no difference.
 func (j *judge) hasReplica(n *nodeView) bool {
-	return j.contract != nil && slices.ContainsFunc(j.cands, func(c *cand) bool { return c.node == n })
+	return j.contract != nil && on(j.cands, n)
 }
 
 func (j *judge) exclusions() map[fleet.DeploymentID][]Exclusion {

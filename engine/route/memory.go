@@ -10,6 +10,7 @@ import (
 // poolView is a pool with what is held of it, summed once.
 type poolView struct {
 	*fleet.Pool
+	at        int   // its place among the node's pools
 	held      int64 // each deployment once, by its largest claim
 	available int64 // free for models now
 	unknown   bool  // a holder's size is unknown
@@ -20,7 +21,7 @@ func poolViews(n *fleet.Node) []poolView {
 	views := make([]poolView, len(n.Pools))
 	for i := range n.Pools {
 		p := &n.Pools[i]
-		v := poolView{Pool: p, held: p.Held(), measured: p.Free.Known || p.Limit > 0}
+		v := poolView{Pool: p, at: i, held: p.Held(), measured: p.Free.Known || p.Limit > 0}
 		for _, h := range p.Holders {
 			v.unknown = v.unknown || !h.Bytes.Known
 		}
@@ -39,11 +40,16 @@ func poolViews(n *fleet.Node) []poolView {
 // heldBy is a deployment's largest known claim on the pool.
 func (p *poolView) heldBy(id fleet.DeploymentID) (bytes int64) {
 	for i := range p.Holders {
-		if h := &p.Holders[i]; h.Deployment == id {
+		if h := &p.Holders[i]; same(&h.Deployment, &id) {
 			bytes = max(bytes, h.Bytes.V)
 		}
 	}
 	return bytes
+}
+
+// same compares ids by what differs most within a node first.
+func same(a, b *fleet.DeploymentID) bool {
+	return a.Model == b.Model && a.Runtime == b.Runtime && a.Node == b.Node
 }
 
 // memoryPlan is what bringing a deployment into memory takes.

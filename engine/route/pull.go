@@ -115,12 +115,12 @@ func (j *judge) wrongNode() bool {
 	if !exists {
 		slices.Sort(all)
 		j.d.Status, j.d.RefuseCode = 400, RefuseUnknownNode
-		j.reason("unknown_node", name, strings.Join(all, ", "))
+		j.reason("unknown_node", name, fewOf(all))
 		return true
 	}
 	slices.Sort(having)
 	j.d.Status, j.d.RefuseCode = 404, RefuseUnknownModel
-	j.reason("absent_there", name, strings.Join(having, ", "))
+	j.reason("absent_there", name, fewOf(having))
 	return true
 }
 
@@ -135,7 +135,7 @@ func (j *judge) unknown() {
 		}
 		j.reason("alias_empty", j.d.Alias, tags, lacking)
 	case j.alias != nil:
-		j.reason("alias_absent", j.d.Alias, strings.Join(j.alias.Models, ", "))
+		j.reason("alias_absent", j.d.Alias, fewOf(j.alias.Models))
 	case all == 0:
 		j.reason("fleet_empty", j.q.Model)
 	default:

@@ -123,7 +123,7 @@ func (j *judge) tellInOrder(rivals []rival, winner *rival) {
 }
 
 func (j *judge) loadedSomewhere(want int) bool {
-	return slices.ContainsFunc(j.cands, func(c *cand) bool { return c.want == want && len(c.out) == 0 && c.inMemory() })
+	return slices.ContainsFunc(j.of(want), func(c *cand) bool { return len(c.out) == 0 && c.inMemory() })
 }
 
 func (j *judge) explainRank(winner, best *rival, of int) {

@@ -23,6 +23,8 @@ const (
 type RefusalDetails struct {
 	// Exclusions lists what is in the way, by deployment as people call it.
 	Exclusions map[string][]RenderedExclusion `json:"exclusions,omitempty"`
+	// More counts, by what is in their way, those that are left out of a long list.
+	More map[fleet.Code]int `json:"more,omitempty"`
 	// Others counts deployments that were not asked for, by what is in their way.
 	Others map[fleet.Code]int `json:"others,omitempty"`
 }
@@ -214,9 +216,11 @@ func (d *Decision) refusalDetails() any {
 	}
 	out := RefusalDetails{Others: d.OtherCodes}
 	if len(d.Exclusions) > 0 {
-		out.Exclusions = make(map[string][]RenderedExclusion, len(d.Exclusions))
-		for id, all := range d.Exclusions {
-			out.Exclusions[d.called(id)] = RenderAll(all)
+		nearest, left := nearestOf(d.Exclusions, mostInAll)
+		out.More = left
+		out.Exclusions = make(map[string][]RenderedExclusion, len(nearest))
+		for _, id := range nearest {
+			out.Exclusions[d.called(id)] = RenderAll(d.Exclusions[id])
 		}
 	}
 	return out
