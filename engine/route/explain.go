@@ -281,6 +281,8 @@ func unknownWords(r Reason, t func(int) string) string {
 			return "no machine has a chat model with the tags of " + t(0) + ": " + tags
 		}
 		return "no machine has a chat model for " + t(0) + " to choose"
+	case "absent_deployment":
+		return t(0) + " has no " + t(1)
 	case "unknown_temper":
 		return t(0) + " is no way of choosing there is; there are " + t(1)
 	case "alias_absent":

@@ -37,7 +37,7 @@ func (j *judge) giveUp() {
 	d := j.d
 	d.Verdict = Refuse
 	if !j.anyKnown() {
-		if j.unknownTemper() {
+		if j.unknownTemper() || j.absentDeployment() {
 			return
 		}
 		target := j.pullTarget()
@@ -87,6 +87,34 @@ func (j *judge) unknownTemper() bool {
 	j.d.Status, j.d.RefuseCode = 404, RefuseUnknownModel
 	j.reason("unknown_temper", j.q.Model, strings.Join(slices.Compact(there), ", "), strings.Join(slices.Sorted(maps.Keys(j.p.Profiles)), ", "))
 	return true
+}
+
+// absentDeployment: the name is the id of a deployment on a machine of the fleet,
+// which has no such one. It is no name to fetch a model by.
+func (j *judge) absentDeployment() bool {
+	id, ok := fleet.ParseDeploymentID(j.q.Model)
+	if !ok {
+		return false
+	}
+	i := slices.IndexFunc(j.nodes, func(n nodeView) bool { return n.isCalled(id.Node) })
+	if i < 0 {
+		return false
+	}
+	n := &j.nodes[i]
+	var there []string
+	for k := range n.Deployments {
+		there = append(there, n.Deployments[k].ID.Runtime+"/"+n.Deployments[k].ID.Model)
+	}
+	slices.Sort(there)
+	j.d.Status, j.d.RefuseCode = 404, RefuseUnknownModel
+	j.reason("absent_deployment", n.Name, id.Runtime+"/"+id.Model, fewOf(there))
+	return true
+}
+
+// canPull reports whether the request's model could be fetched by its name: it
+// looks like one, and some runtime fetches models.
+func (j *judge) canPull() bool {
+	return pullable(j.q.Model) && slices.ContainsFunc(j.nodes, func(n nodeView) bool { return pulls(n.Node) })
 }
 
 func (j *judge) hasChatModel() bool {
@@ -139,7 +167,7 @@ func (j *judge) unknown() {
 	case all == 0:
 		j.reason("fleet_empty", j.q.Model)
 	default:
-		j.reason("unknown_model", j.q.Model, strings.Join(nearest(j.v.Fleet, j.q.Model), ", "), strings.Join(names, ", "), all)
+		j.reason("unknown_model", j.q.Model, strings.Join(nearest(j.v.Fleet, j.q.Model), ", "), strings.Join(names, ", "), all, j.canPull())
 	}
 }
 

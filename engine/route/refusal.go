@@ -188,10 +188,20 @@ func (d *Decision) notFound(p *dialect.Problem, q *Query, r Reason, t func(int) 
 		p.Remedy = "Ask for one of: " + t(1) + ". Other weights are asked for by the header X-Fleet-Profile: " + t(2) + "."
 	case "alias_absent":
 		p.Message = fmt.Sprintf("model '%s' not found: none of its alias's models is installed (%s).", q.Model, t(1))
-		p.Remedy = "Pull one of them, or change the alias."
+		p.Remedy = "Fetch one with `bellwether models pull NAME`, or change aliases." + t(0) + ".models."
+	case "absent_deployment":
+		p.Message = fmt.Sprintf("model '%s' not found: %s.", q.Model, RenderReason(r))
+		p.Remedy = "Nothing is installed there; see bellwether doctor."
+		if there := t(2); there != "" {
+			p.Remedy = "On " + t(0) + " there are: " + there + "."
+		}
 	case "fleet_empty":
 		p.Remedy = fmt.Sprintf("No machine has any model yet. Fetch one with `bellwether models pull %s`, and see that a runtime is up with `bellwether doctor`.", q.Model)
 	default:
+		if able, known := operandAt(r.Operands, 4).(bool); known && !able { // nothing here fetches models
+			p.Remedy = "Ask for an installed model, or serve this one with a runtime." + cmp.Or(similarWords(t(1)), installedWords(t(2)))
+			return
+		}
 		p.Remedy = fmt.Sprintf("Fetch it with `bellwether models pull %s`, or ask for an installed model.%s", q.Model, cmp.Or(similarWords(t(1)), installedWords(t(2))))
 	}
 }
