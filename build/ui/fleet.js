@@ -37,7 +37,7 @@ export function random(seed = 7) {
 
 /** Fleet is the state that grows, and the deltas that change it. */
 export class Fleet {
-  constructor({ nodes = 50, models = 20, seed = 7 } = {}) {
+  constructor({ nodes = 50, models = 20, seed = 7, rows = 200 } = {}) {
     this.random = random(seed);
     this.now = Date.now();
     const base = golden('hello').state;
@@ -67,7 +67,8 @@ export class Fleet {
     }
     const [first] = Object.keys(this.state.nodes);
     this.state.meta.engine = { ...this.state.meta.engine, node_id: first, node_name: 'node-01', router_node_id: first, router_name: 'node-01' };
-    for (let i = 0; i < 200; i++) this.state.rows.unshift(this.row());
+    for (let i = 0; i < rows; i++) this.state.rows.push(this.row());
+    this.state.rows.reverse();
   }
 
   at(later = 0) {

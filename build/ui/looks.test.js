@@ -75,7 +75,7 @@ function faint() {
   for (const e of document.querySelectorAll('body *')) {
     const s = getComputedStyle(e);
     if (![...e.childNodes].some((n) => n.nodeType === 3 && n.textContent.trim()) || e.getBoundingClientRect().width === 0) continue;
-    if (s.visibility === 'hidden' || e.closest('option, select, :disabled, [aria-disabled=true], .hidden-label')) continue;
+    if (s.visibility === 'hidden' || e.closest('option, select, :disabled, .hidden-label')) continue;
     const behind = [];
     let opacity = 1;
     for (let p = e; p; p = p.parentElement) {
