@@ -47,9 +47,9 @@ func demoRuntimes() []demoRuntime {
 				"-m", "nomic-embed-text=30MB,caps=embedding,width=768,family=nomic-bert"}},
 		{name: "laptop", kind: "ollama", about: "middling, 16 GB",
 			flags: []string{"--memory", "1.6GB", "--load-rate", "200MB", "--prefill", "300", "--decode", "25", "--parallel", "1",
-				"-m", "qwen3:8b=520MB,ctx=32768,caps=completion+tools,family=qwen3,params=8.2B,coding=0.5,all=0.8", "-m", "llava:7b=470MB,caps=completion+vision,params=7.2B"}},
+				"-m", "qwen3:8b=520MB,ctx=32768,caps=completion+tools,family=qwen3,params=8.2B,coding=0.5,all=0.8", "-m", "llava:7b=470MB,caps=completion+vision,family=llama,params=7.2B"}},
 		{name: "cupboard", kind: "llama-server", about: "slow, one small model always loaded",
-			flags: []string{"--prefill", "80", "--decode", "9", "--parallel", "2", "-m", "llama3.2:3b=200MB,ctx=8192"}},
+			flags: []string{"--prefill", "80", "--decode", "9", "--parallel", "2", "-m", "llama3.2:3b=200MB,ctx=8192,params=3.2B,family=llama"}},
 	}
 }
 
@@ -92,7 +92,7 @@ func (d *demo) start(ctx context.Context) (err error) {
 	if err := d.writeConfig(); err != nil {
 		return err
 	}
-	if _, err := d.launch(ctx, "bellwether", "serve", "--config", d.path("config.yaml"), "--data-dir", d.path("data"), "--listen", "127.0.0.1:0"); err != nil {
+	if _, err := d.launch(ctx, "bellwether", "serve", "--data-dir", d.path("data"), "--listen", "127.0.0.1:0"); err != nil {
 		return fmt.Errorf("start bellwether: %w", err)
 	}
 	return d.ready(ctx)
@@ -140,7 +140,10 @@ func (d *demo) writeConfig() error {
 	for _, r := range d.runtimes {
 		fmt.Fprintf(&b, "  - {name: %s, kind: %s, url: %q}\n", r.name, r.kind, r.url)
 	}
-	return os.WriteFile(d.path("config.yaml"), []byte(b.String()), 0o600)
+	if err := os.Mkdir(d.path("data"), 0o700); err != nil {
+		return err
+	}
+	return os.WriteFile(d.path(filepath.Join("data", "config.yaml")), []byte(b.String()), 0o600)
 }
 
 // ready waits until all models of all runtimes are offered.

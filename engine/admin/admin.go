@@ -305,8 +305,13 @@ func (a *api) models(w http.ResponseWriter, r *http.Request) {
 	if !read(w, r, &body) {
 		return
 	}
+	action := r.PathValue("action")
+	if body.Deployment == (fleet.DeploymentID{}) && (action == "load" || action == "unload" || action == "delete") {
+		refuse(w, http.StatusBadRequest, "missing_deployment", "deployment says what it is about, as node/runtime/model.", "bellwether status --json lists them.")
+		return
+	}
 	var err error
-	switch r.PathValue("action") {
+	switch action {
 	case "load":
 		err = a.Node.Load(r.Context(), body.Deployment)
 	case "unload":

@@ -178,6 +178,8 @@ func TestBadCommandsAreRefusedWithAReason(t *testing.T) {
 		status             int
 	}{
 		{"POST", "/admin/models/load", `{"deployment":"m"}`, 400},
+		{"POST", "/admin/models/load", `{"runtime":"ollama","model":"m"}`, 400},
+		{"POST", "/admin/models/delete", `{}`, 400},
 		{"POST", "/admin/models/load", `{`, 400},
 		{"POST", "/admin/models/burn", `{"deployment":"n/r/m"}`, 404},
 		{"GET", "/admin/decisions?limit=0", "", 400},
