@@ -25,11 +25,13 @@ type desk struct {
 	phase   tray.Phase
 	trouble string
 	theirs  bool // the engine is another program's
+	holder  int  // its pid, 0 = not known
 	since   time.Time
 	making  bool   // an engine of ours is being made
 	engine  Engine // ours, while it runs
 	cut     context.CancelFunc
 
+	rest    rest  // of the memory that work took
 	heard   *news // the last of the feed
 	linked  bool  // the feed stands
 	lostAt  time.Time
@@ -83,6 +85,9 @@ func (d *desk) run() {
 			m(d)
 		case <-look.C:
 			d.lookAtLogin()
+			if d.engine != nil && d.rest.due(time.Now()) {
+				d.work.Go(giveBack)
+			}
 		}
 	}
 	close(d.gone)
@@ -116,7 +121,7 @@ func (d *desk) state(now time.Time) tray.State {
 	switch {
 	case !d.theirs || d.linked:
 	case d.heard == nil && now.Sub(d.since) > adoptPatience:
-		s.Phase, s.Trouble = tray.Down, "another bellwether uses this data folder and does not answer"
+		s.Phase, s.Trouble = tray.Down, fmt.Sprintf("another bellwether (pid %d) uses this data folder and does not answer", d.holder)
 	case d.heard != nil && now.Sub(d.lostAt) > gonePatience:
 		s.Phase, s.Trouble = tray.Down, "the bellwether serve that was used here has ended"
 	}
@@ -152,7 +157,7 @@ func (d *desk) began(eng Engine, cut context.CancelFunc, err error) {
 	var held *desktop.HeldError
 	switch {
 	case errors.As(err, &held):
-		d.theirs, d.phase = true, tray.Serving
+		d.theirs, d.holder, d.phase = true, held.PID, tray.Serving
 		if d.heard == nil {
 			d.phase = tray.Starting // until its feed speaks
 		}
@@ -209,6 +214,7 @@ func (d *desk) hear(n news) {
 		d.wishes = 0
 	}
 	d.heard, d.linked = &n, true
+	d.rest.see(n.state.Active, n.at)
 	if d.leaving {
 		return
 	}

@@ -161,6 +161,20 @@ func TestAnotherProgramsEngineIsAdopted(t *testing.T) {
 	})
 }
 
+func TestMemoryIsGivenBackOnceAfterWork(t *testing.T) {
+	var r rest
+	at := func(s int) time.Time { return time.Unix(1000+int64(s), 0) }
+	for _, step := range []struct {
+		second, active int
+		due            bool
+	}{{0, 0, false}, {9, 0, false}, {10, 0, true}, {60, 0, false}, {61, 3, false}, {80, 1, false}, {81, 0, false}, {90, 0, false}, {91, 0, true}, {200, 0, false}} {
+		r.see(step.active, at(step.second))
+		if got := r.due(at(step.second)); got != step.due {
+			t.Errorf("second %d: due %v", step.second, got)
+		}
+	}
+}
+
 func TestQuitWaitsForWhatRunsIfItIsToldTo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		eng := &fakeEngine{}
