@@ -107,7 +107,7 @@ func TestTheOpenAIClientGetsStructuredOutputImagesAndEmbeddings(t *testing.T) {
 		t.Errorf("embeddings: %+v, %v", v, err)
 	}
 	list, err := c.Models.List(t.Context())
-	if err != nil || len(list.Data) != 12 { // six models, six aliases
+	if err != nil || len(list.Data) != 13 { // six models, seven aliases
 		t.Errorf("models: %+v, %v", list, err)
 	}
 	if m, err := c.Models.Get(t.Context(), "author/nested-name:q4"); err != nil || m.ID != "author/nested-name:q4" {
@@ -201,7 +201,7 @@ func TestTheAnthropicClientChatsStreamsAndCallsTools(t *testing.T) {
 	if thought.Err() != nil || len(acc.Content) != 2 || acc.Content[0].Thinking == "" || acc.Content[1].Text == "" {
 		t.Errorf("thinking: %+v, %v", acc, thought.Err())
 	}
-	if list, err := c.Models.List(t.Context(), anthropic.ModelListParams{}); err != nil || len(list.Data) != 12 { // six models, six aliases
+	if list, err := c.Models.List(t.Context(), anthropic.ModelListParams{}); err != nil || len(list.Data) != 13 { // six models, seven aliases
 		t.Errorf("models: %+v, %v", list, err)
 	}
 }
