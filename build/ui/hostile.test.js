@@ -143,6 +143,19 @@ describe('two windows', () => {
   });
 });
 
+describe('an engine that is started again', () => {
+  it('locks the windows, and they say so before anything is tried', async () => {
+    const v = await Visit.open(browser, rig.base, { link: await rig.enterLink() });
+    for (const text of ['WebSocket', 'ERR_CONNECTION_REFUSED', 'Failed to load resource']) v.expect(text);
+    await button(v.page, 'Pause this machine').waitFor();
+    await rig.stopEngine('SIGKILL');
+    await v.page.getByText('No connection to Bellwether.').waitFor();
+    await rig.startEngine();
+    await v.page.getByRole('button', { name: 'Read-only' }).waitFor();
+    await v.close();
+  });
+});
+
 describe('a line that is cut', () => {
   it('is found again, and misses nothing', async () => {
     const lines = new Set();
