@@ -254,8 +254,8 @@ var settings = []Setting{
 		Doc: "On battery: serve as ever, own only this machine's requests, or none."},
 	{Key: "notifications", Env: []string{"FLEET_NOTIFICATIONS"}, Scope: scopeNode, Later: laterTray, kind: tableOf{onOffKind, reflect.TypeFor[map[string]bool](), notEmpty},
 		Doc: "Notifications by kind, on or off; unless said otherwise those that need an act of yours."},
-	{Key: "start_at_login", Scope: scopeNode, Later: laterTray, kind: choiceKind{of: []string{"ask", "on", "off"}, also: map[string]string{"true": "on", "false": "off"}},
-		Doc: "Start when you log in; ask once, and off until answered."},
+	{Key: "start_at_login", Scope: scopeNode, kind: choiceKind{of: []string{"ask", "on", "off"}, also: map[string]string{"true": "on", "false": "off"}},
+		Doc: "Start when you log in. ask: the admin UI asks once, and it stays off until you say yes. on and off are carried out when they are set, and only then: what you switch afterwards, in the tray, on the Settings page or in the system's own settings, stays."},
 	{Key: "wake_on_lan", Env: []string{"FLEET_WAKE_ON_LAN"}, Scope: scopeFleet, Later: laterFleet, kind: onOffKind,
 		Doc: "Wake a sleeping machine when only it could serve."},
 

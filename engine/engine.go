@@ -64,6 +64,12 @@ type Options struct {
 	Sandbox measure.Sandbox
 	// UI holds the built admin UI, index.html at its root; nil = none was built.
 	UI fs.FS
+	// Login is the system's entry that starts Bellwether at login; nil = there is
+	// none to speak of. AskLogin has the admin UI ask for it, once.
+	Login    LoginItem
+	AskLogin bool
+	// Browser opens an address for the admin UI's window; nil = as the system does.
+	Browser func(address string) error
 }
 
 // Engine is the assembled product.
@@ -102,6 +108,7 @@ type Engine struct {
 	reloadErr   atomic.Pointer[error] // why the settings file was not taken over
 	reloading   sync.Mutex            // held over a reload
 	saving      sync.Mutex            // held over a change of the settings file: read, compare, write
+	logins      sync.Mutex            // held over a look at the login item and what is done about it
 	publishing  sync.Mutex            // guards published
 	published   policyParts
 	listeners   []net.Listener
@@ -341,7 +348,7 @@ func (e *Engine) gatewayConfig() gateway.Config {
 			Token: e.token, Version: e.opts.Version, NodeName: c.Node.Name, Address: e.browserAddress(), UI: e.opts.UI, Feed: e.feed, Past: e.past,
 			Status: e.Status, Store: e.store, Snapshot: e.Snapshot, Explain: e.explain,
 			Settings: settingsDesk{e}, Desk: uiDesk{e}, Node: ownerNode{e.node}, NodeID: e.nodeID, Measure: e.measuring, Runs: e.runs,
-			Background: e.inBackground, AskWindow: e.askWindow, Logs: e.logs, Log: e.log,
+			Background: e.inBackground, AskWindow: e.askWindow, Host: host{e}, Logs: e.logs, Log: e.log,
 		}),
 		AdminToken: e.token, Metrics: reg, Log: e.log,
 	}
@@ -418,6 +425,7 @@ func (e *Engine) Run(ctx context.Context) error {
 	group.Go(func() error { return e.pull(work) })
 	group.Go(func() error { return e.feed.Run(traffic) })
 	group.Go(func() error { return e.runErrands(traffic) })
+	e.inBackground(e.followLogin)
 	servers, failed := e.serve(&group)
 	state := State{Address: e.address, Admin: e.adminAddress(), Token: e.token, PID: os.Getpid(), Version: e.opts.Version, Started: e.started}
 	if err := state.write(e.opts.Folders); err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -91,6 +92,9 @@ func (e *Engine) Reload(ctx context.Context) error {
 	e.agent.Configure(next.AgentSettings())
 	if e.opts.Level != nil {
 		e.opts.Level.Set(next.Level())
+	}
+	if slices.Contains(live, "start_at_login") {
+		e.inBackground(e.followLogin)
 	}
 	if len(live) > 0 {
 		e.log.Info("changed settings are in force", "settings", strings.Join(live, ", "))

@@ -43,6 +43,7 @@ type cli struct {
 	Probe      probeCmd                  `cmd:"" help:"Ask models what they can do: tools, JSON, images, context ..."`
 	Eval       evalCmd                   `cmd:"" help:"Measure how often models are right, task by task."`
 	Open       openCmd                   `cmd:"" help:"Open the admin UI, unlocked."`
+	Login      loginCmd                  `cmd:"" help:"Start at login, or not; without a word, say which."`
 	Pause      pauseCmd                  `cmd:"" help:"Take no new work on this machine."`
 	Resume     resumeCmd                 `cmd:"" help:"Take work again."`
 	Config     configCmd                 `cmd:"" help:"Show and check the settings."`

@@ -71,7 +71,7 @@ func (c *serveCmd) Run(e *environ) error {
 		return err
 	}
 	log, level := e.logger(config)
-	eng, err := e.newEngine(config, folders, log, level)
+	eng, err := e.newEngine(config, folders, log, level, false)
 	if err != nil {
 		return served(err)
 	}
@@ -90,12 +90,13 @@ func (e *environ) logger(config *engine.Config) (*slog.Logger, *slog.LevelVar) {
 }
 
 // newEngine makes the engine of serve and of the desktop app. What keeps it
-// from being made is for served to say.
-func (e *environ) newEngine(config *engine.Config, folders desktop.Folders, log *slog.Logger, level *slog.LevelVar) (*engine.Engine, error) {
+// from being made is for served to say. ask has the admin UI ask, once, whether
+// to start at login.
+func (e *environ) newEngine(config *engine.Config, folders desktop.Folders, log *slog.Logger, level *slog.LevelVar, ask bool) (*engine.Engine, error) {
 	for _, w := range config.Warnings {
 		log.Warn(w)
 	}
-	eng, err := engine.New(engine.Options{Config: config, Folders: folders, Version: version, Log: log, Level: level, Catalogue: assets.Catalogue(), Sandbox: sandbox(), UI: frontend.Dist()})
+	eng, err := engine.New(engine.Options{Config: config, Folders: folders, Version: version, Log: log, Level: level, Catalogue: assets.Catalogue(), Sandbox: sandbox(), UI: frontend.Dist(), Login: loginItem(), AskLogin: ask})
 	var taken *engine.PortTakenError
 	if errors.As(err, &taken) {
 		taken.Owner = portOwner(taken.Port)

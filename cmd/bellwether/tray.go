@@ -34,14 +34,14 @@ func (c *trayCmd) Run(e *environ) error {
 	defer stop()
 	return served(app.Run(ctx, app.Options{
 		Folders: folders, Version: version, Hidden: c.Hidden, Browser: desktop.OpenURL, Out: e.out, Log: log,
-		Login: desktop.NewLoginItem(desktop.LoginOptions{Args: []string{"app", "--hidden"}}),
+		Login: loginItem(),
 		Start: func() (app.Engine, error) {
 			config, folders, err := c.load(e) // as they are now: a start that failed is tried again
 			if err != nil {
 				return nil, err
 			}
 			level.Set(config.Level())
-			return e.newEngine(config, folders, slog.New(slog.NewTextHandler(e.err, &slog.HandlerOptions{Level: level})), level)
+			return e.newEngine(config, folders, slog.New(slog.NewTextHandler(e.err, &slog.HandlerOptions{Level: level})), level, true)
 		},
 	}))
 }

@@ -87,6 +87,7 @@ type Config struct {
 	NodeID   string // of this machine
 	Runs     *Runs
 	Desk     Desk
+	Host     Host // nil = the engine knows nothing of the machine around it
 	// AskWindow counts a wish to see the admin window; nil = no such wish is taken.
 	AskWindow func()
 	// Background runs work of the engine's own, which ends with it; false when it
@@ -144,6 +145,11 @@ func New(c Config) http.Handler {
 	mux.HandleFunc("GET /admin/doctor", a.doctor)
 	mux.HandleFunc("POST /admin/explain/{protocol}", a.explain)
 	mux.HandleFunc("POST /admin/refresh", a.owner(a.refresh))
+	if c.Host != nil {
+		mux.HandleFunc("POST /admin/open-url", a.owner(a.openURL))
+		mux.HandleFunc("GET /admin/login-item", a.login)
+		mux.HandleFunc("POST /admin/login-item", a.owner(a.setLogin))
+	}
 	if c.AskWindow != nil {
 		mux.HandleFunc("POST /admin/window", a.owner(a.askWindow))
 	}

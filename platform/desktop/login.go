@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 )
@@ -36,6 +37,7 @@ type LoginStatus struct {
 	Known  bool   // the system could be asked; without it On says nothing
 	Can    bool   // Enable would work here
 	Moved  bool   // it is on, but starts another program than this one
+	Vetoed bool   // its user switched it off in the system's own settings
 	Reason string // why it is off although there is an entry, or why it cannot be on; "" = nothing to say
 	Remedy string // what helps against Reason
 	Entry  string // where the entry stands, for people: a path or a registry key
@@ -112,7 +114,7 @@ func (l *LoginItem) program() (string, *LoginError) {
 		if err != nil {
 			return "", &LoginError{Reason: "the system does not say where this program stands"}
 		}
-		path = self
+		path = withoutConsole(runtime.GOOS, self)
 	}
 	path, no := lastingPath(runtime.GOOS, path, os.Getenv)
 	if no != nil {
@@ -122,6 +124,15 @@ func (l *LoginItem) program() (string, *LoginError) {
 		return "", &LoginError{Reason: path + " is no program", Remedy: "install Bellwether again"}
 	}
 	return path, nil
+}
+
+// withoutConsole is the program to start in place of the one that commands are
+// typed to: Windows opens a console for that one, and has another without beside it.
+func withoutConsole(goos, self string) string {
+	if app := filepath.Join(filepath.Dir(self), "bellwether-app.exe"); goos == "windows" && !missing(app) {
+		return app
+	}
+	return self
 }
 
 // starts reports whether an entry's command is the one wanted.

@@ -48,7 +48,7 @@ func (l *LoginItem) read(ctx context.Context, program string) (LoginStatus, erro
 		case smEnabled:
 			s.On = true
 		case smRequiresApproval:
-			s.Can = false
+			s.Can, s.Vetoed = false, true
 			s.Reason, s.Remedy = "it was switched off in System Settings", "switch it on there: System Settings, General, Login Items"
 		case smNotFound: // what a bundle says that was never registered
 		}
@@ -72,7 +72,7 @@ func (l *LoginItem) read(ctx context.Context, program string) (LoginStatus, erro
 		s.Reason, s.Remedy = "its LaunchAgent cannot be read", "switch it on here"
 	case disabled || l.disabledByUser(ctx):
 		s.Reason, s.Remedy = "its LaunchAgent was disabled", "run: launchctl enable gui/"+strconv.Itoa(os.Getuid())+"/"+agentLabel
-		s.Can = disabled
+		s.Can, s.Vetoed = disabled, true
 	case missing(command[0]):
 		s.Reason, s.Remedy = "its LaunchAgent starts "+command[0]+", which is not there any more", "switch it on here"
 	default:

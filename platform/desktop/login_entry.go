@@ -66,15 +66,16 @@ func (a autostart) drop() error {
 	return WritePrivate(a.path(), []byte("[Desktop Entry]\nType=Application\nName=Bellwether\nHidden=true\n"))
 }
 
-// judge says whether a desktop follows an entry, and if not, why.
-func judge(entry map[string]string, current string) (on bool, why, remedy string) {
+// judge says whether a desktop follows an entry, if not, why, and whether it
+// was its user who wanted that.
+func judge(entry map[string]string, current string) (on, vetoed bool, why, remedy string) {
 	const inSettings = "switch it on here, or in the desktop's own settings"
 	if entry["Hidden"] == "true" {
-		return false, "it was switched off in the desktop's own settings", inSettings
+		return false, true, "it was switched off in the desktop's own settings", inSettings
 	}
 	for key, value := range entry { // each desktop has a key of its own; any of them says the same
 		if strings.HasPrefix(key, "X-") && strings.HasSuffix(key, "-Autostart-enabled") && value == "false" {
-			return false, "it was switched off in the desktop's own settings", inSettings
+			return false, true, "it was switched off in the desktop's own settings", inSettings
 		}
 	}
 	names := strings.Split(current, ":")
@@ -83,21 +84,21 @@ func judge(entry map[string]string, current string) (on bool, why, remedy string
 		return slices.ContainsFunc(strings.Split(list, ";"), func(n string) bool { return n != "" && slices.Contains(names, n) }), there
 	}
 	if in, there := listed("OnlyShowIn"); there && !in {
-		return false, "its entry is for other desktops only", inSettings
+		return false, false, "its entry is for other desktops only", inSettings
 	}
 	if in, _ := listed("NotShowIn"); in {
-		return false, "its entry is not for this desktop", inSettings
+		return false, false, "its entry is not for this desktop", inSettings
 	}
 	command := splitExec(entry["Exec"])
 	if len(command) == 0 {
-		return false, "its entry starts nothing", "switch it on here"
+		return false, false, "its entry starts nothing", "switch it on here"
 	}
 	for _, program := range []string{entry["TryExec"], command[0]} {
 		if filepath.IsAbs(program) && missing(program) {
-			return false, "its entry starts " + program + ", which is not there any more", "switch it on here"
+			return false, false, "its entry starts " + program + ", which is not there any more", "switch it on here"
 		}
 	}
-	return true, "", ""
+	return true, false, "", ""
 }
 
 // writeEntry makes the text of an entry.

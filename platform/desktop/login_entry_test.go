@@ -100,8 +100,8 @@ func TestADesktopsOwnSwitchIsSeen(t *testing.T) {
 		{good + "[Desktop Action x]\nHidden=true\n", "", ""},
 		{"# Hidden=true\n" + good, "", ""},
 	} {
-		on, why, remedy := judge(parseEntry(c.text), c.current)
-		if on != (c.why == "") || !strings.Contains(why, c.why) || on == (remedy != "") {
+		on, vetoed, why, remedy := judge(parseEntry(c.text), c.current)
+		if on != (c.why == "") || vetoed != (c.why == "switched off") || !strings.Contains(why, c.why) || on == (remedy != "") {
 			t.Errorf("on %s: %v, %q, %q; want %q, of\n%s", c.current, on, why, remedy, c.why, c.text)
 		}
 	}
@@ -110,6 +110,6 @@ func TestADesktopsOwnSwitchIsSeen(t *testing.T) {
 func FuzzEntriesOfOthersAreRead(f *testing.F) {
 	f.Add("[Desktop Entry]\nExec=\"a b\" %U %% \\\nHidden")
 	f.Fuzz(func(t *testing.T, text string) {
-		_, _, _ = judge(parseEntry(text), "GNOME")
+		_, _, _, _ = judge(parseEntry(text), "GNOME")
 	})
 }

@@ -43,7 +43,7 @@ func (l *LoginItem) read(_ context.Context, program string) (LoginStatus, error)
 		return s, err
 	}
 	if entry != nil {
-		s.On, s.Reason, s.Remedy = judge(entry, a.desktop)
+		s.On, s.Vetoed, s.Reason, s.Remedy = judge(entry, a.desktop)
 		s.Moved = s.On && program != "" && !l.starts(splitExec(entry["Exec"]), program)
 	}
 	if !s.On && !hasDesktop(os.Getenv, exists) {

@@ -32,7 +32,7 @@ func (l *LoginItem) read(_ context.Context, program string) (LoginStatus, error)
 	command := splitCommandLine(line)
 	switch {
 	case off:
-		s.Can = false
+		s.Can, s.Vetoed = false, true
 		s.Reason, s.Remedy = "it was switched off in Task Manager or the Settings app", "switch it on there: Settings, Apps, Startup"
 	case len(command) == 0:
 	case missing(command[0]):
