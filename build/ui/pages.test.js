@@ -44,6 +44,8 @@ describe('what a page shows is what the API says', () => {
       assert.ok(text.includes(n.name), `machine ${n.name}`);
       assert.ok(text.includes(n.state), `state ${n.state}`);
       if (n.chip) assert.ok(text.includes(n.chip), `chip ${n.chip}`);
+      const heat = n.thermal.known ? { normal: 'cool', warm: 'warm', hot: 'slowed by heat' }[n.thermal.value] : n.thermal.celsius === null ? 'heat not known' : `${n.thermal.celsius} °C`;
+      assert.ok(text.includes(heat), `heat ${heat}`);
     }
   });
 
@@ -146,6 +148,18 @@ describe('what a page shows is what the API says', () => {
       assert.equal(c.Failed, count(a.failed_requests), a.name);
       assert.equal(c.Refused, count(a.refused_requests), a.name);
       assert.equal(c['Tokens in'], count(a.input_tokens), a.name);
+    }
+    const tagged = apps.filter((a) => a.tags.length > 0);
+    assert.deepEqual(tagged.map((a) => a.name).sort(), ['claude-code', 'continue']);
+    for (const a of tagged) {
+      await page().getByRole('button', { name: `Tags of ${a.name}` }).click();
+      for (const t of a.tags) {
+        const c = await cells(page().locator(`[data-app-tag="${a.name} ${t.name}"]`));
+        assert.equal(c.App, t.name);
+        assert.equal(c['Requests'] ?? c['Requests ↓'], count(t.requests), t.name);
+        assert.equal(c['Tokens in'], count(t.input_tokens), t.name);
+        assert.equal(c.Failed, count(t.failed_requests), t.name);
+      }
     }
   });
 

@@ -206,7 +206,7 @@ export class Rig {
   }
 
   /** ask sends one request of an app and reads the whole answer. */
-  async ask(app, model, { path = '/v1/chat/completions', stream = true, prompt = 'Why is the sky blue?', max = 40 } = {}) {
+  async ask(app, model, { path = '/v1/chat/completions', stream = true, prompt = 'Why is the sky blue?', max = 40, tags = '' } = {}) {
     const bodies = {
       '/v1/chat/completions': { model, stream, max_tokens: max, messages: [{ role: 'user', content: prompt }] },
       '/v1/messages': { model, stream, max_tokens: max, messages: [{ role: 'user', content: prompt }] },
@@ -216,7 +216,7 @@ export class Rig {
     };
     const r = await fetch(this.base + path, {
       method: 'POST',
-      headers: { 'Content-Type': 'application/json', 'User-Agent': app },
+      headers: { 'Content-Type': 'application/json', 'User-Agent': app, ...(tags && { 'X-Fleet-Tags': tags }) },
       body: JSON.stringify(bodies[path]),
     });
     return { status: r.status, text: await r.text().catch((err) => err.message) };
@@ -226,7 +226,7 @@ export class Rig {
   async traffic() {
     const chat = [
       this.ask('continue/1.2', 'qwen3:8b'),
-      this.ask('claude-cli/2.0', 'claude-sonnet-4-5', { path: '/v1/messages', prompt: 'Write a function in Go that reverses a list.' }),
+      this.ask('claude-cli/2.0', 'claude-sonnet-4-5', { path: '/v1/messages', prompt: 'Write a function in Go that reverses a list.', tags: 'work,go' }),
       this.ask('open-webui/0.6', 'llava:7b', { path: '/api/chat' }),
       this.ask('codex/1.0', 'gpt-oss:20b', { path: '/v1/responses' }),
       this.ask('home-assistant/2026.1', 'llama3.2:3b', { stream: false }),
@@ -239,7 +239,7 @@ export class Rig {
       this.ask('curl/8.5', 'gpt-4o'),
       this.ask('claude-cli/2.0', 'claude-sonnet-4-5', { path: '/v1/messages' }),
       this.ask('continue/1.2', 'auto'),
-      this.ask('continue/1.2', 'qwen3:8b', { max: 8 }),
+      this.ask('continue/1.2', 'qwen3:8b', { max: 8, tags: 'work' }),
     ]);
     await this.control('laptop', { heal: true });
   }
