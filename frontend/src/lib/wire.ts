@@ -407,6 +407,17 @@ export interface Session {
   unlock: string;
 }
 
+/** Whether Bellwether starts when its owner logs in, by the system's own truth. */
+export interface LoginItem {
+  known: boolean;
+  on: boolean;
+  can: boolean;
+  reason: string;
+  remedy: string;
+  entry: string;
+  ask: boolean;
+}
+
 export interface History {
   from: Instant;
   step_seconds: number;
