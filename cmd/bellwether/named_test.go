@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -94,8 +95,9 @@ func misnamed(at *kong.Node, said string) string {
 }
 
 func childNamed(n *kong.Node, name string) *kong.Node {
+	name = strings.TrimRight(name, ".,;:")
 	for _, c := range n.Children {
-		if c.Name == strings.TrimRight(name, ".,;:") {
+		if c.Name == name || slices.Contains(c.Aliases, name) {
 			return c
 		}
 	}
