@@ -37,6 +37,9 @@ type Options struct {
 	Start func() (Engine, error)
 	// Login is the entry that starts this program at login.
 	Login *desktop.LoginItem
+	// Notifies reports whether its owner wants notifications of a kind, by the
+	// settings of the moment; nil = of each.
+	Notifies func(kind string) bool
 	// Browser opens an address in the user's browser.
 	Browser func(url string) error
 	// Out is for a person at a terminal.

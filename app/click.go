@@ -163,7 +163,7 @@ func copyText(text string) error {
 // notify shows a notification where the desktop has them; the menu tells the
 // same.
 func (a *app) notify(kind, title, text string) {
-	if a.notifier == nil {
+	if a.notifier == nil || a.o.Notifies != nil && !a.o.Notifies(kind) {
 		return
 	}
 	if err := a.notifier.Notify(kind, title, text); err != nil {

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"bellwether/app/notice"
 	"bellwether/app/tray"
 	"bellwether/platform/desktop"
 )
@@ -40,8 +41,9 @@ type desk struct {
 	asked   bool // the owner was asked what becomes of running requests
 	after   bool // quit when they have ended
 	notice  string
-	leaving bool // on the way out; the engine may still run
-	closed  bool // the window is gone
+	board   notice.Board // what the owner was notified of
+	leaving bool         // on the way out; the engine may still run
+	closed  bool         // the window is gone
 	err     error
 }
 
@@ -85,6 +87,7 @@ func (d *desk) run() {
 			m(d)
 		case <-look.C:
 			d.lookAtLogin()
+			d.notify(time.Now())
 			if d.engine != nil && d.rest.due(time.Now()) {
 				d.work.Go(giveBack)
 			}
@@ -225,6 +228,7 @@ func (d *desk) hear(n news) {
 		d.wishes = n.asked
 		d.openWindow()
 	}
+	d.notify(n.at)
 	if n.state.Active == 0 {
 		d.asked = false
 		if d.after {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"bellwether/app/notice"
 	"bellwether/app/tray"
 	"bellwether/engine"
 	"bellwether/engine/socket"
@@ -18,6 +19,8 @@ type news struct {
 	at      time.Time // when the feed said it
 	started time.Time // of the engine, which tells one from the next
 	asked   uint64    // EngineView.WindowAsked
+	// found is what Health found, nil until it was looked at.
+	found []notice.Finding
 }
 
 // How soon the feed is tried again: an engine that starts is there within a
@@ -68,7 +71,7 @@ func (c *client) feed(ctx context.Context, told func(news)) error {
 		case err != nil:
 			return err
 		default:
-			told(news{state: p.show(), at: time.Now(), started: p.engine.StartedAt, asked: p.engine.WindowAsked})
+			told(news{state: p.show(), at: time.Now(), started: p.engine.StartedAt, asked: p.engine.WindowAsked, found: p.found()})
 		}
 		return nil
 	})

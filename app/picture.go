@@ -16,6 +16,7 @@ type picture struct {
 	nodes       map[string]admin.NodeView
 	deployments map[string]admin.DeploymentView
 	lanes       map[string]admin.LaneView
+	findings    map[string]admin.FindingView
 }
 
 // errGap says that frames were lost: a hello has to be asked for.
@@ -30,6 +31,7 @@ type frame struct {
 		Nodes       map[string]admin.NodeView       `json:"nodes"`
 		Deployments map[string]admin.DeploymentView `json:"deployments"`
 		Lanes       map[string]admin.LaneView       `json:"lanes"`
+		Findings    map[string]admin.FindingView    `json:"findings"`
 	} `json:"state"`
 	Set map[admin.Section]map[string]json.RawMessage `json:"set"`
 	Del map[admin.Section][]string                   `json:"del"`
@@ -46,7 +48,7 @@ func (p *picture) apply(text []byte) error {
 		if f.State == nil {
 			return errors.New("a hello of the feed has no state")
 		}
-		*p = picture{seq: f.Seq, engine: f.State.Meta[admin.MetaEngine], nodes: whole(f.State.Nodes), deployments: whole(f.State.Deployments), lanes: whole(f.State.Lanes)}
+		*p = picture{seq: f.Seq, engine: f.State.Meta[admin.MetaEngine], nodes: whole(f.State.Nodes), deployments: whole(f.State.Deployments), lanes: whole(f.State.Lanes), findings: whole(f.State.Findings)}
 		return nil
 	case admin.FrameDelta:
 		if f.Seq != p.seq+1 {
@@ -71,7 +73,8 @@ func (p *picture) delta(f *frame) error {
 	return errors.Join(
 		merge(p.nodes, f, admin.SectionNodes),
 		merge(p.deployments, f, admin.SectionDeployments),
-		merge(p.lanes, f, admin.SectionLanes))
+		merge(p.lanes, f, admin.SectionLanes),
+		merge(p.findings, f, admin.SectionFindings))
 }
 
 func merge[V any](into map[string]V, f *frame, section admin.Section) error {

@@ -80,6 +80,8 @@ type scene struct {
 	exposed  []string // names of private files that others can read
 	logErr   error    // why the log is not written, nil = it is
 	jump     jump
+	// approvals are what apps asked for and its owner may fetch; nil = nothing.
+	approvals *approvals
 
 	do actions
 }
@@ -90,13 +92,14 @@ type actions struct {
 	resume      func(ctx context.Context) error
 	unload      func(ctx context.Context, d fleet.DeploymentID) error
 	probe       func(ctx context.Context, d fleet.DeploymentID) error
+	pull        func(ctx context.Context, model string) error
 	makePrivate func(ctx context.Context) error
 }
 
 // sceneChecks are the checks that need nothing but a scene.
 var sceneChecks = []func(*scene) []check{
 	checkNodes, checkPower, checkHeat, checkRuntimes, checkModels, checkCapabilities, checkGrades, checkSizes, checkDeadlines,
-	checkAliases, checkCircuits, checkDoubts, checkHeld, checkLanes, checkFailures,
+	checkApprovals, checkAliases, checkCircuits, checkDoubts, checkHeld, checkLanes, checkFailures,
 	checkRecords, checkDisk, checkLog, checkPrivate, checkClock,
 }
 
@@ -187,7 +190,7 @@ func (e *Engine) doctor(ctx context.Context) []admin.Finding {
 func (e *Engine) scene(ctx context.Context) *scene {
 	s := &scene{
 		now: time.Now(), config: e.conf(), policy: e.policy.Load(), snap: e.registry.Snapshot(), queue: e.queue.Status(),
-		book: e.evidence.Book(), store: e.store.Health(), logErr: e.logErr, jump: e.clock.last(),
+		book: e.evidence.Book(), store: e.store.Health(), logErr: e.logErr, jump: e.clock.last(), approvals: &e.approvals,
 		recent:  e.recent(ctx, time.Now().Add(-failuresWithin), 200),
 		exposed: e.exposedFiles(),
 	}
@@ -201,6 +204,10 @@ func (e *Engine) scene(ctx context.Context) *scene {
 		unload:  owner.Unload,
 		probe: func(_ context.Context, d fleet.DeploymentID) error {
 			return e.startProbe(d)
+		},
+		pull: func(ctx context.Context, model string) error {
+			_, err := owner.StartPull(ctx, model)
+			return err
 		},
 		makePrivate: func(context.Context) error { return e.hideFiles() },
 	}

@@ -30,7 +30,6 @@ const (
 	laterFleet    = "counts once machines can be paired"
 	laterLearning = "counts once the machine's week is learned"
 	laterGuest    = "counts once meetings, schedules and full-screen apps are watched"
-	laterTray     = "counts once there is a tray icon"
 )
 
 const (
@@ -252,8 +251,8 @@ var settings = []Setting{
 		Doc: "What a program in full screen does."},
 	{Key: "battery", Env: []string{"FLEET_BATTERY"}, Scope: scopeNode, kind: oneOf("serve", "own", "none"),
 		Doc: "On battery: serve as ever, own only this machine's requests, or none."},
-	{Key: "notifications", Env: []string{"FLEET_NOTIFICATIONS"}, Scope: scopeNode, Later: laterTray, kind: tableOf{onOffKind, reflect.TypeFor[map[string]bool](), notEmpty},
-		Doc: "Notifications by kind, on or off; unless said otherwise those that need an act of yours."},
+	{Key: "notifications", Env: []string{"FLEET_NOTIFICATIONS"}, Scope: scopeNode, kind: tableOf{onOffKind, reflect.TypeFor[map[string]bool](), validNoticeKind},
+		Doc: "Notifications by kind, on or off; each is on unless said otherwise. runtime: one that served is gone. records: the disk is full, or records are lost. port: the address for apps is another. pull: a request waits for a model that you may fetch. trouble: anything else that needs an act of yours."},
 	{Key: "start_at_login", Scope: scopeNode, kind: choiceKind{of: []string{"ask", "on", "off"}, also: map[string]string{"true": "on", "false": "off"}},
 		Doc: "Start when you log in. ask: the admin UI asks once, and it stays off until you say yes. on and off are carried out when they are set, and only then: what you switch afterwards, in the tray, on the Settings page or in the system's own settings, stays."},
 	{Key: "wake_on_lan", Env: []string{"FLEET_WAKE_ON_LAN"}, Scope: scopeFleet, Later: laterFleet, kind: onOffKind,

@@ -96,6 +96,7 @@ type Engine struct {
 	logFile   *logFile // nil = it could not be opened, which logErr says
 	logErr    error
 	clock     clockWatch
+	approvals approvals
 	space     atomic.Pointer[desktop.Space] // in place of the disk's, in tests
 
 	nodeID      string
@@ -351,6 +352,10 @@ func (e *Engine) gatewayConfig() gateway.Config {
 			Background: e.inBackground, AskWindow: e.askWindow, Host: host{e}, Logs: e.logs, Log: e.log,
 		}),
 		AdminToken: e.token, Metrics: reg, Log: e.log,
+		AskPull: func(model, app string) {
+			e.approvals.ask(model, app, time.Now())
+			e.feed.Touched()
+		},
 	}
 }
 

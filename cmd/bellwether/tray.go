@@ -35,6 +35,10 @@ func (c *trayCmd) Run(e *environ) error {
 	return served(app.Run(ctx, app.Options{
 		Folders: folders, Version: version, Hidden: c.Hidden, Browser: desktop.OpenURL, Out: e.out, Log: log,
 		Login: loginItem(),
+		Notifies: func(kind string) bool {
+			config, _, err := c.load(e) // seldom asked, and as it is now
+			return err != nil || config.Notifies(kind)
+		},
 		Start: func() (app.Engine, error) {
 			config, folders, err := c.load(e) // as they are now: a start that failed is tried again
 			if err != nil {
