@@ -15,9 +15,10 @@ import (
 // name and no more.
 func (c *Config) aliases() map[string]route.Alias {
 	owners := make(map[string]route.Alias, len(c.Aliases))
+	tree := newAliasTree(c.Aliases)
 	for name, a := range c.Aliases {
 		alias := route.Alias(a)
-		alias.Models = c.membersOf(name, nil)
+		alias.Models = tree.models(name)
 		owners[strings.ToLower(name)] = alias
 	}
 	return route.MergeAliases(owners)
@@ -44,35 +45,6 @@ func usualProfile(name string) any {
 	return ProfileConfig(w)
 }
 
-// membersOf lists the models an alias comes down to, each once, in order. above
-// are the aliases it is a member of; Validate has refused loops.
-func (c *Config) membersOf(name string, above []string) []string {
-	var out []string
-	above = append(above, name)
-	for _, m := range c.Aliases[name].Models {
-		members := []string{m}
-		if inner, ok := c.aliasNamed(m); ok && !slices.Contains(above, inner) {
-			members = c.membersOf(inner, above)
-		}
-		for _, m := range members {
-			if !slices.ContainsFunc(out, func(o string) bool { return fleet.SameModel(o, m) }) {
-				out = append(out, m)
-			}
-		}
-	}
-	return out
-}
-
-// aliasNamed finds an owner's alias by a member's name, in the owner's spelling.
-func (c *Config) aliasNamed(member string) (name string, ok bool) {
-	for name := range c.Aliases {
-		if strings.EqualFold(name, member) {
-			return name, true
-		}
-	}
-	return "", false
-}
-
 // aliasProblem says what is wrong with the aliases, "" when nothing is; it
 // begins with the name of the alias.
 func (c *Config) aliasProblem() string {
@@ -83,22 +55,25 @@ func (c *Config) aliasProblem() string {
 			return fmt.Sprintf("%s: differs from %q by case only, which names do not", name, first)
 		}
 		seen[lower] = name
-		if problem := c.wrongAlias(name); problem != "" {
+	}
+	tree := newAliasTree(c.Aliases)
+	profiles := c.profiles()
+	for name := range sortedNames(c.Aliases) {
+		if problem := c.wrongAlias(tree, profiles, name); problem != "" {
 			return name + ": " + problem
 		}
-		if loop := c.aliasLoop(name, nil); loop != nil {
-			return name + ": is its own member: " + strings.Join(loop, " -> ")
-		}
+	}
+	if loop := tree.loop(); loop != nil {
+		return loop[0] + ": is its own member: " + strings.Join(loop, " -> ")
 	}
 	return ""
 }
 
-func (c *Config) wrongAlias(name string) string {
+func (c *Config) wrongAlias(tree *aliasTree, profiles map[string]route.Weights, name string) string {
 	a := c.Aliases[name]
 	if problem := wrongName(name); problem != "" {
 		return problem
 	}
-	profiles := c.profiles()
 	if _, known := profiles[a.Profile]; a.Profile != "" && !known {
 		return fmt.Sprintf("there is no profile %q; known: %s", a.Profile, strings.Join(slices.Collect(sortedNames(profiles)), ", "))
 	}
@@ -109,7 +84,7 @@ func (c *Config) wrongAlias(name string) string {
 		return "pinned_order is the order of models, and it lists none"
 	}
 	for _, m := range a.Models {
-		if problem := c.wrongMember(name, m); problem != "" {
+		if problem := tree.wrongMember(name, m); problem != "" {
 			return problem
 		}
 	}
@@ -126,7 +101,7 @@ func wrongName(name string) string {
 }
 
 // wrongMember: a member is a model, a deployment, or an alias with a list.
-func (c *Config) wrongMember(alias, member string) string {
+func (t *aliasTree) wrongMember(alias, member string) string {
 	if strings.TrimSpace(member) == "" {
 		return "has a member without a name"
 	}
@@ -136,41 +111,19 @@ func (c *Config) wrongMember(alias, member string) string {
 	if strings.EqualFold(alias, member) {
 		return "" // the model of that name: an alias may stand before it
 	}
-	if inner, ok := c.aliasNamed(member); ok {
-		if len(c.Aliases[inner].Models) == 0 {
+	if inner, ok := t.named(member); ok {
+		if len(t.of[inner].Models) == 0 {
 			return fmt.Sprintf("its member %s chooses among all models; list models instead", member)
 		}
 		return ""
 	}
-	builtin := route.Policy{Aliases: route.BuiltinAliases()}
-	if a, _ := builtin.AliasFor(member); a != nil {
+	if a, _ := t.builtin.AliasFor(member); a != nil {
 		return fmt.Sprintf("its member %s chooses among all models; list models instead", member)
 	}
 	if strings.HasPrefix(strings.ToLower(member), "auto:") {
 		return fmt.Sprintf("its member %s does not exist; auto:fast, auto:balanced and auto:quality do", member)
 	}
 	return ""
-}
-
-// aliasLoop returns the way from an alias back to itself, nil if there is none.
-func (c *Config) aliasLoop(name string, above []string) []string {
-	above = append(slices.Clip(above), name)
-	for _, m := range c.Aliases[name].Models {
-		inner, ok := c.aliasNamed(m)
-		if !ok || inner == name {
-			continue
-		}
-		if inner == above[0] {
-			return append(above, inner)
-		}
-		if slices.Contains(above, inner) {
-			continue // a loop further down, told of its own aliases
-		}
-		if loop := c.aliasLoop(inner, above); loop != nil {
-			return loop
-		}
-	}
-	return nil
 }
 
 // classifierProblem: what classifies is asked before a model is chosen, so its
@@ -212,6 +165,6 @@ func (c *Config) standsFor(name string) string {
 
 // ownMember reports whether an alias stands before the model of its own name.
 func (c *Config) ownMember(name string) bool {
-	inner, ok := c.aliasNamed(name)
+	inner, ok := aliasNamed(c.Aliases, name)
 	return ok && slices.ContainsFunc(c.Aliases[inner].Models, func(m string) bool { return strings.EqualFold(m, inner) })
 }

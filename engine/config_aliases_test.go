@@ -3,6 +3,7 @@ package engine
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -102,5 +103,25 @@ func TestWeightsLeftOutOfAProfileAreTheUsualOnes(t *testing.T) {
 	again := mustLoad(t, "routing: {profiles: "+string(shown)+"}\n")
 	if !reflect.DeepEqual(again.Routing.Profiles, c.Routing.Profiles) {
 		t.Errorf("shown as %s, it reads back as %+v", shown, again.Routing.Profiles)
+	}
+}
+
+// Each of these lists the two before it: there are more ways down than anybody
+// could walk, and one look at each is enough.
+func TestAliasesAreLookedThroughOnceHoweverManyWaysLeadToThem(t *testing.T) {
+	var text strings.Builder
+	text.WriteString("aliases:\n  a0: {models: [tiny]}\n  a1: {models: [a0, small]}\n")
+	for n := 2; n < 400; n++ {
+		fmt.Fprintf(&text, "  a%d: {models: [a%d, a%d]}\n", n, n-1, n-2)
+	}
+	c, err := loadText(t, text.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := c.Policy().Aliases["a399"].Models; !slices.Equal(got, []string{"tiny", "small"}) {
+		t.Errorf("a399 comes down to %q", got)
+	}
+	if _, err := loadText(t, strings.Replace(text.String(), "[tiny]", "[tiny, a399]", 1)); err == nil || !strings.Contains(err.Error(), "is its own member: a0 -> a399 -> ") {
+		t.Errorf("a loop through all of them: %.200v", err)
 	}
 }

@@ -71,7 +71,7 @@ func (c *Config) takenName(name string) string {
 	if problem := wrongName(name); problem != "" {
 		return problem
 	}
-	if _, taken := c.aliasNamed(name); taken {
+	if _, taken := aliasNamed(c.Aliases, name); taken {
 		return "is an alias too (aliases." + name + "); give one of them another name"
 	}
 	builtin := route.Policy{Aliases: route.BuiltinAliases()}
@@ -102,7 +102,7 @@ func (c *Config) wrongEmbedder(contract, member string) string {
 			return fmt.Sprintf("its member %s is a contract itself; list models or deployments", member)
 		}
 	}
-	if _, ok := c.aliasNamed(member); ok {
+	if _, ok := aliasNamed(c.Aliases, member); ok {
 		return fmt.Sprintf("its member %s is an alias; list models or deployments", member)
 	}
 	return ""
