@@ -60,6 +60,7 @@ func sit(t *testing.T, start func() (Engine, error)) *seat {
 	s := &seat{desk: newDesk(ctx, a, stop), end: stop, done: make(chan struct{})}
 	go func() { defer close(s.done); s.run() }()
 	s.tell((*desk).startEngine)
+	synctest.Wait() // until it has begun: no engine says a word before
 	return s
 }
 
@@ -119,6 +120,7 @@ func TestAnEngineThatFailsIsToldAndStartedAgain(t *testing.T) {
 			t.Errorf("%v %q", got.Phase, got.Trouble)
 		}
 		s.clicked(tray.Action{Name: tray.StartEngine})
+		synctest.Wait()
 		s.told(say("studio", 0))
 		if got := s.shown(); got.Phase != tray.Serving {
 			t.Errorf("%v", got.Phase)

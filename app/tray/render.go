@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"runtime"
 	"sync"
+	"sync/atomic"
 
 	"fyne.io/systray"
 )
@@ -24,6 +25,7 @@ func Run(ctx context.Context, place Place, o Options) error {
 	}
 	defer unwatch()
 	s := &bar{do: o.Do, items: map[string]*line{}}
+	var gone atomic.Bool
 	var drawing sync.WaitGroup
 	drawing.Add(1)
 	ready := func() {
@@ -32,18 +34,20 @@ func Run(ctx context.Context, place Place, o Options) error {
 		built := &built{screen: s, done: make(chan struct{})}
 		go func() {
 			defer drawing.Done()
-			draw(ctx, built, o.States)
-			stop()
+			defer stop()
+			if err := guard(func() { draw(ctx, built, o.States) }); err != nil {
+				gone.Store(true) // the bus died under a change of the icon
+				o.Log.Debug("the tray broke", "err", err)
+			}
 		}()
 		<-built.done
 	}
-	gone := false
 	var ending sync.WaitGroup
 	ending.Go(func() {
 		select {
 		case <-ctx.Done():
 		case <-lost:
-			gone = true
+			gone.Store(true)
 		}
 		stop()
 		drawing.Wait() // nothing is changed in a tray that ends
@@ -52,27 +56,28 @@ func Run(ctx context.Context, place Place, o Options) error {
 	if runtime.GOOS != "darwin" { // there it is text beside the icon
 		systray.SetTitle("bellwether") // before Run: it becomes the icon's name on the bus
 	}
-	err = loop(ready)
+	err = guard(func() { systray.Run(ready, func() {}) })
 	stop() // also where the system ended it
 	ending.Wait()
-	if err != nil && !gone {
+	if err != nil && !gone.Load() {
 		o.Log.Debug("the tray did not end cleanly", "err", err)
 	}
-	if gone {
+	if gone.Load() {
 		return fmt.Errorf("%w: the desktop's bus is gone", ErrNoTray)
 	}
 	return nil
 }
 
-// loop is the library's loop. On a bus that died it panics as it ends, when
-// all is done.
-func loop(ready func()) (err error) {
+// guard calls into the library, which panics where the bus has died: as it
+// changes the icon, and as it ends, when all is done. Neither may take the
+// engine along.
+func guard(call func()) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("%v", r)
 		}
 	}()
-	systray.Run(ready, func() {})
+	call()
 	return nil
 }
 

@@ -151,9 +151,12 @@ func (h *home) appear(t testing.TB, b *bus, args ...string) *icon {
 		if !p.running() {
 			t.Fatalf("the app ended: %s%s", p.out, p.err)
 		}
-		var owned bool
-		err := b.conn.BusObject().Call("org.freedesktop.DBus.NameHasOwner", 0, i.name).Store(&owned)
-		return err == nil && owned
+		// The name comes first, what can be asked of it a moment later.
+		_, err := b.conn.Object(i.name, "/StatusNotifierItem").GetProperty("org.kde.StatusNotifierItem.Menu")
+		if err == nil {
+			err = b.conn.Object(i.name, "/StatusNotifierItem/menu").Call("com.canonical.dbusmenu.GetGroupProperties", 0, []int32{}, []string{}).Err
+		}
+		return err == nil
 	})
 	return i
 }
