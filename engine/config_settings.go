@@ -141,7 +141,7 @@ var settings = []Setting{
 	{Key: "routing.score.context_fit_max", Env: []string{"FLEET_SCORE_CONTEXT_FIT_MAX"}, Unit: "points", Scope: scopeFleet, kind: pointsKind,
 		Doc: "Most that signal 7 gives for room in the loaded context, and what it takes away when the request does not fit."},
 	{Key: "routing.score.session_max", Env: []string{"FLEET_SCORE_SESSION_AFFINITY_MAX"}, Unit: "points", Scope: scopeFleet, kind: pointsKind,
-		Doc: "Signal 8 for the node that served the session before, at an empty queue."},
+		Doc: "Signal 8 for the runtime that served the session before, at an empty queue."},
 	{Key: "routing.pins.ttl", Env: []string{"FLEET_PIN_TTL"}, Unit: "s", Scope: scopeFleet, kind: within(0, 7*oneDay),
 		Doc: "How long an idle session keeps its node and model."},
 	{Key: "routing.pins.max", Env: []string{"FLEET_PIN_MAX"}, Scope: scopeFleet, kind: wholeKind{0, 1_000_000},

@@ -168,14 +168,15 @@ func (j *judge) contextFit(c *cand) float64 {
 }
 
 // sessionAffinity is signal 8: where the conversation's prefix is in the cache,
-// unless that node has fallen behind.
+// unless that node has fallen behind. Another runtime of that node has another
+// cache.
 func (j *judge) sessionAffinity(c *cand) float64 {
 	key := j.q.Needs.Session
 	if key == "" {
 		return 0
 	}
 	pin, ok := j.v.Pins[key]
-	if !ok || pin.Deployment.Node != c.dep.ID.Node || j.v.Now.Sub(pin.At) > j.p.PinTTL {
+	if !ok || pin.Deployment.Node != c.dep.ID.Node || pin.Deployment.Runtime != c.dep.ID.Runtime || j.v.Now.Sub(pin.At) > j.p.PinTTL {
 		return 0
 	}
 	return j.p.Score.SessionMax / (1 + float64(c.Depth)/2)

@@ -2,6 +2,7 @@ package route
 
 import (
 	"math"
+	"strings"
 	"testing"
 	"time"
 
@@ -215,22 +216,24 @@ func TestContextFitTable(t *testing.T) {
 }
 
 func TestSessionAffinityTable(t *testing.T) {
-	affinity := func(depth int, age time.Duration, node, session string) float64 {
+	affinity := func(depth int, age time.Duration, where, session string) float64 {
+		node, runtime, _ := strings.Cut(where, "/")
 		return signal(t, func(s Signals) float64 { return s.SessionAffinity }, func(v *View, _ *Policy, _ *fleet.Node, d *fleet.Deployment, q *Query) {
 			v.Lanes[d.ID] = Lane{Running: depth}
-			v.Pins["talk"] = Pin{Deployment: fleet.DeploymentID{Node: node, Runtime: "ollama", Model: "m"}, At: v.Now.Add(-age)}
+			v.Pins["talk"] = Pin{Deployment: fleet.DeploymentID{Node: node, Runtime: runtime, Model: "m"}, At: v.Now.Add(-age)}
 			q.Needs.Session = session
 		})
 	}
 	for name, c := range map[string]struct{ got, want float64 }{
-		"depth 0":       {affinity(0, 0, "studio", "talk"), 20},
-		"depth 1":       {affinity(1, 0, "studio", "talk"), 20 / 1.5},
-		"depth 2":       {affinity(2, 0, "studio", "talk"), 10},
-		"900 s old":     {affinity(0, 900*time.Second, "studio", "talk"), 20},
-		"idled out":     {affinity(0, 901*time.Second, "studio", "talk"), 0},
-		"another node":  {affinity(0, 0, "laptop", "talk"), 0},
-		"another talk":  {affinity(0, 0, "studio", "other"), 0},
-		"no session id": {affinity(0, 0, "studio", ""), 0},
+		"depth 0":       {affinity(0, 0, "studio/ollama", "talk"), 20},
+		"depth 1":       {affinity(1, 0, "studio/ollama", "talk"), 20 / 1.5},
+		"depth 2":       {affinity(2, 0, "studio/ollama", "talk"), 10},
+		"900 s old":     {affinity(0, 900*time.Second, "studio/ollama", "talk"), 20},
+		"idled out":     {affinity(0, 901*time.Second, "studio/ollama", "talk"), 0},
+		"another cache": {affinity(0, 0, "studio/llama-server", "talk"), 0},
+		"another node":  {affinity(0, 0, "laptop/ollama", "talk"), 0},
+		"another talk":  {affinity(0, 0, "studio/ollama", "other"), 0},
+		"no session id": {affinity(0, 0, "studio/ollama", ""), 0},
 	} {
 		if !near(c.got, c.want) {
 			t.Errorf("%s: %v, want %v", name, c.got, c.want)
