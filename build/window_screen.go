@@ -8,6 +8,7 @@ import (
 	"image"
 	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -49,6 +50,7 @@ func (s *suite) windowTests(ctx context.Context) error {
 		s.try("a second Open brings a minimised window back", func() error { return w.comesBack(ctx) }),
 		s.try("nothing of a closed window remains after 2 s", func() error { return w.closes(ctx) }),
 		s.try("killing its parent takes the window along", func() error { return w.diesWithItsParent(ctx) }),
+		s.try("pages know that they are in the window, and what they save is saved", func() error { return w.isKnownToPages(ctx) }),
 		s.try("a screen that does not answer opens the browser", func() error { return w.fallsBack(ctx) }),
 	)
 }
@@ -293,6 +295,50 @@ func (w *windowStage) diesWithItsParent(ctx context.Context) error {
 		return fmt.Errorf("no window was opened: %q", line)
 	}
 	return w.nothingRemains(ctx)
+}
+
+// windowPage says what the admin UI goes by (frontend/src/lib/outside.ts), and
+// saves a file as its support bundle is saved.
+const windowPage = `<!doctype html><title>Bellwether</title><script>
+fetch('/told?window=' + (window.webkit?.messageHandlers?.external !== undefined) + '&secure=' + isSecureContext)
+const a = document.createElement('a')
+a.href = URL.createObjectURL(new Blob(['saved']))
+a.download = 'from-the-window.txt'
+document.documentElement.append(a)
+a.click()
+</script>`
+
+// isKnownToPages opens a page of the test's own in the window.
+func (w *windowStage) isKnownToPages(ctx context.Context) error {
+	told := make(chan string, 1) // a page tells once
+	server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/told" {
+			told <- r.URL.RawQuery
+			return
+		}
+		rw.Header().Set("Content-Type", "text/html; charset=utf-8")
+		_, _ = rw.Write([]byte(windowPage))
+	}))
+	defer server.Close()
+	win := window.New(window.Options{Program: w.window, Log: slog.New(slog.DiscardHandler),
+		Link:        func(context.Context) (string, error) { return server.URL, nil },
+		OpenBrowser: func(string) error { return errors.New("the browser was asked for") }})
+	defer win.Close()
+	if err := win.Open(ctx); err != nil {
+		return err
+	}
+	select {
+	case got := <-told:
+		if want := "window=true&secure=true"; got != want {
+			return fmt.Errorf("the page says %s, want %s", got, want)
+		}
+	case <-time.After(20 * time.Second):
+		return errors.New("the page says nothing")
+	}
+	return poll(ctx, 10*time.Second, "a file saved by the page", func() bool {
+		text, err := os.ReadFile(filepath.Join(w.dir, "from-the-window.txt")) // no folder for downloads is set there
+		return err == nil && string(text) == "saved"
+	})
 }
 
 // fallsBack asks for the window on a screen that is not there.
