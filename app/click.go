@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -105,9 +106,13 @@ func (d *desk) keep() {
 func (d *desk) toggleLogin(ctx context.Context) error {
 	status, err := d.a.o.Login.Status(ctx)
 	if err == nil {
-		if status.On {
+		// The engine remembers that its owner decided, and asks no more.
+		err = d.a.client.post(ctx, "/admin/login-item", map[string]bool{"on": !status.On}, nil)
+		switch {
+		case !errors.Is(err, errNoEngine):
+		case status.On:
 			err = d.a.o.Login.Disable(ctx)
-		} else {
+		default:
 			err = d.a.o.Login.Enable(ctx)
 		}
 	}

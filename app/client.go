@@ -23,6 +23,8 @@ type client struct {
 	http    http.Client
 }
 
+var errNoEngine = errors.New("no engine is running")
+
 // patience is how long the engine may take for what a click asks; unloading a
 // model is the slowest.
 const patience = time.Minute
@@ -31,7 +33,7 @@ const patience = time.Minute
 func (c *client) post(ctx context.Context, path string, body, out any) error {
 	state, err := engine.ReadState(c.folders)
 	if err != nil {
-		return errors.New("no engine is running")
+		return errNoEngine
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()

@@ -47,7 +47,7 @@ func (a *app) awaitEngine(ctx context.Context) error {
 		case <-tick.C:
 		case <-ctx.Done():
 			if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-				return errors.New("no engine is running")
+				return errNoEngine
 			}
 			return fmt.Errorf("wait for the engine: %w", ctx.Err())
 		}
