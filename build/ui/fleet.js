@@ -10,6 +10,7 @@ export const answers = {
   decision: golden('decision'),
   history: golden('history'),
   log: golden('log'),
+  'login-item': { known: true, on: false, can: true, reason: '', remedy: '', entry: '', ask: false },
   plan: golden('plan'),
   session: golden('session_unlocked'),
   settings: golden('settings'),

@@ -217,7 +217,7 @@ describe('a flood', () => {
 
 describe('a machine with 60 models, all in memory, under names without end', () => {
   for (const size of ['large', 'small', 'narrow']) {
-    it(`shows all of them, and stays within a ${size} window`, async () => {
+    it(`shows all of them, and stays within a ${size} window`, async (t) => {
       const fleet = new Fleet({ nodes: 1, models: 60 });
       const [node] = Object.values(fleet.state.nodes);
       const long = 'a-model-of-someone-who-does-not-know-when-to-stop-'.repeat(4);
@@ -229,6 +229,7 @@ describe('a machine with 60 models, all in memory, under names without end', () 
       Object.assign(node, { name: `machine-${'very-'.repeat(30)}long`, chip: 'Chip '.repeat(60), loaded_models: 60 });
       for (const r of fleet.state.rows) Object.assign(r, { app: long, requested_model: long, problem: long });
       const stage = await openStage({ fleet, rate: 0 });
+      t.after(() => stage.close());
       const v = await Visit.open(browser, new URL(stage.url).origin, { size: sizes[size] });
       const wide = [];
       for (const name of ['Fleet', 'Decisions', 'Models', 'Memory', 'Capacity', 'Apps', 'Health', 'Settings']) {
@@ -247,7 +248,6 @@ describe('a machine with 60 models, all in memory, under names without end', () 
       await v.page.getByRole('button', { name: /more in memory/ }).click();
       assert.equal(await v.page.getByRole('article').getByRole('listitem').count() > 60, true);
       await v.close();
-      await stage.close();
       assert.deepEqual(wide, []);
     });
   }
