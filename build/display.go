@@ -103,7 +103,8 @@ func (d *display) env() []string {
 	for _, v := range os.Environ() {
 		name, _, _ := strings.Cut(v, "=")
 		switch {
-		case strings.HasPrefix(name, "XDG_"), strings.HasPrefix(name, "DBUS_"), name == "HOME", name == "DISPLAY", name == "WAYLAND_DISPLAY":
+		case strings.HasPrefix(name, "XDG_"), strings.HasPrefix(name, "DBUS_"), strings.HasPrefix(name, "LC_"), strings.HasPrefix(name, "LANG"),
+			name == "HOME", name == "DISPLAY", name == "WAYLAND_DISPLAY":
 		default:
 			env = append(env, v)
 		}
@@ -112,6 +113,7 @@ func (d *display) env() []string {
 		"DISPLAY="+d.name, "DBUS_SESSION_BUS_ADDRESS="+d.bus, "HOME="+d.dir,
 		"XDG_CONFIG_HOME="+filepath.Join(d.dir, "config"), "XDG_CACHE_HOME="+filepath.Join(d.dir, "cache"),
 		"XDG_DATA_HOME="+filepath.Join(d.dir, "data"), "XDG_STATE_HOME="+filepath.Join(d.dir, "state"), "XDG_RUNTIME_DIR="+filepath.Join(d.dir, "run"),
+		"LANG=C.UTF-8",   // what a small Debian has, and the hardest for web views: it names no language
 		"NO_AT_BRIDGE=1") // accessibility would start a bus of its own
 }
 

@@ -47,6 +47,7 @@ func (s *suite) windowTests(ctx context.Context) error {
 	}
 	return errors.Join(
 		s.try("the window shows the admin UI, unlocked", func() error { return w.showsTheUI(ctx) }),
+		s.try("pages that are fetched later show too", func() error { return w.showsSettings(ctx) }),
 		s.try("a second Open brings a minimised window back", func() error { return w.comesBack(ctx) }),
 		s.try("nothing of a closed window remains after 2 s", func() error { return w.closes(ctx) }),
 		s.try("killing its parent takes the window along", func() error { return w.diesWithItsParent(ctx) }),
@@ -138,24 +139,58 @@ func (w *windowStage) showsTheUI(ctx context.Context) error {
 		img, err := w.screenshot(ctx, picture)
 		return err == nil && looksLikeTheUI(img)
 	})
-	if keep := os.Getenv("BELLWETHER_SHOTS"); keep != "" {
-		if text, err := os.ReadFile(picture); err == nil {
-			_ = os.WriteFile(filepath.Join(keep, "window.png"), text, 0o644)
+	w.keepShot(picture)
+	return err
+}
+
+// showsSettings goes to a page of the UI's second file by its keys.
+func (w *windowStage) showsSettings(ctx context.Context) error {
+	id, err := w.theWindow(ctx)
+	if err != nil {
+		return err
+	}
+	if _, err := w.output(ctx, "xdotool", "windowactivate", "--sync", id, "key", "g", "key", "s"); err != nil {
+		return err
+	}
+	picture := filepath.Join(w.dir, "settings.png")
+	err = poll(ctx, 20*time.Second, "the settings in the window", func() bool {
+		img, err := w.screenshot(ctx, picture)
+		// Right of the list of pages, below the header: text has many shades.
+		return err == nil && coloursIn(img, image.Rect(300, 200, 1200, 700)) > 200
+	})
+	w.keepShot(picture)
+	return err
+}
+
+// coloursIn counts the colours of a part of a picture.
+func coloursIn(img image.Image, part image.Rectangle) int {
+	colours := map[[3]uint32]bool{}
+	for y := part.Min.Y; y < part.Max.Y; y++ {
+		for x := part.Min.X; x < part.Max.X; x++ {
+			r, g, b, _ := img.At(x, y).RGBA()
+			colours[[3]uint32{r, g, b}] = true
 		}
 	}
-	return err
+	return len(colours)
+}
+
+// keepShot keeps a picture for who wants to look: BELLWETHER_SHOTS names a folder.
+func (w *windowStage) keepShot(picture string) {
+	keep := os.Getenv("BELLWETHER_SHOTS")
+	if text, err := os.ReadFile(picture); err == nil && keep != "" {
+		_ = os.WriteFile(filepath.Join(keep, filepath.Base(picture)), text, 0o644)
+	}
 }
 
 // looksLikeTheUI finds the admin UI's marks in a picture: the bell of its name,
 // gold, and the dots of a machine that serves, green, which come with the feed.
 func looksLikeTheUI(img image.Image) bool {
 	b := img.Bounds()
-	gold, green, colours := 0, 0, map[[3]uint32]bool{}
+	gold, green := 0, 0
 	for y := b.Min.Y; y < b.Max.Y; y++ {
 		for x := b.Min.X; x < b.Max.X; x++ {
 			r, g, bl, _ := img.At(x, y).RGBA()
 			r, g, bl = r>>8, g>>8, bl>>8
-			colours[[3]uint32{r, g, bl}] = true
 			switch {
 			case r > 180 && r < 225 && g > 120 && g < 165 && bl < 60:
 				gold++
@@ -164,7 +199,7 @@ func looksLikeTheUI(img image.Image) bool {
 			}
 		}
 	}
-	return gold > 60 && green > 60 && len(colours) > 500 // text has many shades
+	return gold > 60 && green > 60 && coloursIn(img, b) > 500
 }
 
 func (w *windowStage) windows(ctx context.Context, args ...string) []string {
