@@ -143,20 +143,20 @@ func (w *windowStage) showsTheUI(ctx context.Context) error {
 	return err
 }
 
-// showsSettings goes to a page of the UI's second file by its keys.
+// showsSettings goes to a page of the UI's second file, by a click on its name.
 func (w *windowStage) showsSettings(ctx context.Context) error {
 	id, err := w.theWindow(ctx)
 	if err != nil {
 		return err
 	}
-	if _, err := w.output(ctx, "xdotool", "windowactivate", "--sync", id, "key", "g", "key", "s"); err != nil {
-		return err
-	}
 	picture := filepath.Join(w.dir, "settings.png")
 	err = poll(ctx, 20*time.Second, "the settings in the window", func() bool {
+		if _, err := w.output(ctx, "xdotool", "mousemove", "--window", id, "66", "305", "click", "1"); err != nil {
+			return false
+		}
 		img, err := w.screenshot(ctx, picture)
-		// Right of the list of pages, below the header: text has many shades.
-		return err == nil && coloursIn(img, image.Rect(300, 200, 1200, 700)) > 200
+		// Below what the first page has: text has many shades, nothing has one.
+		return err == nil && coloursIn(img, image.Rect(300, 450, 1200, 700)) > 100
 	})
 	w.keepShot(picture)
 	return err
