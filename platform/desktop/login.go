@@ -27,7 +27,8 @@ type LoginOptions struct {
 	Program string
 	Args    []string
 	// Config is the folder in which Linux keeps autostart and macOS
-	// LaunchAgents; "" = the user's own. For tests.
+	// LaunchAgents, on Windows the registry key below which the usual ones stand;
+	// "" = the user's own. For tests.
 	Config string
 }
 

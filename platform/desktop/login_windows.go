@@ -18,13 +18,21 @@ const (
 	approvedKey = `Software\Microsoft\Windows\CurrentVersion\Explorer\StartupApproved\Run`
 )
 
+// key is where a key of ours stands; in tests below one of their own.
+func (l *LoginItem) key(path string) string {
+	if l.opts.Config != "" {
+		return l.opts.Config + `\` + path
+	}
+	return path
+}
+
 func (l *LoginItem) read(_ context.Context, program string) (LoginStatus, error) {
-	s := LoginStatus{Entry: `HKEY_CURRENT_USER\` + runKey + `\` + runName}
-	line, err := runValue()
+	s := LoginStatus{Entry: `HKEY_CURRENT_USER\` + l.key(runKey) + `\` + runName}
+	line, err := runValue(l.key(runKey))
 	if err != nil {
 		return s, err
 	}
-	off, err := offByUser()
+	off, err := offByUser(l.key(approvedKey))
 	if err != nil {
 		return s, err
 	}
@@ -49,7 +57,7 @@ func (l *LoginItem) write(_ context.Context, program string) error {
 	if len([]rune(line)) > longestRun {
 		return &LoginError{"the path of this Bellwether is longer than Windows reads", "install it in a shorter path"}
 	}
-	key, _, err := registry.CreateKey(registry.CURRENT_USER, runKey, registry.SET_VALUE)
+	key, _, err := registry.CreateKey(registry.CURRENT_USER, l.key(runKey), registry.SET_VALUE)
 	if err != nil {
 		return err
 	}
@@ -59,7 +67,7 @@ func (l *LoginItem) write(_ context.Context, program string) error {
 
 // remove leaves what the user said in Task Manager: it counts for a later entry.
 func (l *LoginItem) remove(context.Context) error {
-	key, err := registry.OpenKey(registry.CURRENT_USER, runKey, registry.SET_VALUE)
+	key, err := registry.OpenKey(registry.CURRENT_USER, l.key(runKey), registry.SET_VALUE)
 	if errors.Is(err, registry.ErrNotExist) {
 		return nil
 	}
@@ -74,8 +82,8 @@ func (l *LoginItem) remove(context.Context) error {
 }
 
 // runValue is the entry's command line, "" = there is none.
-func runValue() (string, error) {
-	key, err := registry.OpenKey(registry.CURRENT_USER, runKey, registry.QUERY_VALUE)
+func runValue(path string) (string, error) {
+	key, err := registry.OpenKey(registry.CURRENT_USER, path, registry.QUERY_VALUE)
 	if errors.Is(err, registry.ErrNotExist) {
 		return "", nil
 	}
@@ -90,8 +98,9 @@ func runValue() (string, error) {
 	return line, err
 }
 
-func offByUser() (bool, error) {
-	key, err := registry.OpenKey(registry.CURRENT_USER, approvedKey, registry.QUERY_VALUE)
+// offByUser reports what the user said in Task Manager.
+func offByUser(path string) (bool, error) {
+	key, err := registry.OpenKey(registry.CURRENT_USER, path, registry.QUERY_VALUE)
 	if errors.Is(err, registry.ErrNotExist) {
 		return false, nil
 	}
