@@ -35,6 +35,7 @@ func tasks() []Task {
 		{"screen", "", "the part of test that needs a screen: the window on one that nobody sees", screenTask},
 		{"classify", "train DIR LEARN [MEASURE...]", "train the model that tells tasks apart, from open sets in a folder", classifyTask},
 		{"catalogue", "PRIORS.csv", "make the catalogue's priors from a table of published scores", catalogueTask},
+		{"package", "[FLAGS]", "make the packages of a release in dist: deb, rpm, tar.gz, Windows setup, macOS app; --help for flags", packageTask},
 		{"soak", "[--for TIME]", "long fuzzing, repeated race tests, clients against a real runtime", soakTask},
 	}
 }

@@ -13,13 +13,16 @@ import (
 
 // soakTask takes the time that a change cannot: each fuzz test for a while,
 // all race tests several times, the client libraries against a real runtime
-// where one is found, and the admin UI under the load of a large fleet.
+// where one is found, the admin UI under the load of a large fleet, the Windows
+// setup, and all packages twice.
 func soakTask(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet("soak", flag.ContinueOnError)
 	each := flags.Duration("for", time.Minute, "time for each fuzz test")
 	rounds := flags.Int("rounds", 5, "runs of all tests")
 	live := flags.Bool("live", false, "only the clients against a real runtime")
 	ui := flags.Bool("ui", false, "only the admin UI under load")
+	windows := flags.Bool("windows", false, "only the Windows setup under Wine")
+	packages := flags.Bool("packages", false, "only the packages, made twice and compared")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -33,6 +36,14 @@ func soakTask(ctx context.Context, args []string) error {
 		s.step("admin UI under load", func() error { return s.browserSoak(ctx) })
 		return s.summary()
 	}
+	if *windows {
+		s.step("Windows setup under Wine", func() error { return s.wineTests(ctx) })
+		return s.summary()
+	}
+	if *packages {
+		s.step("packages made twice", func() error { return s.samePackages(ctx) })
+		return s.summary()
+	}
 	s.step("fuzzing", func() error { return s.fuzz(ctx, *each) })
 	s.step("all tests, again and again", func() error {
 		flags := append(s.raceFlags(), fmt.Sprintf("-count=%d", *rounds), "-timeout=2h")
@@ -40,6 +51,8 @@ func soakTask(ctx context.Context, args []string) error {
 	})
 	s.step("clients against a real runtime", func() error { return s.liveClients(ctx) })
 	s.step("admin UI under load", func() error { return s.browserSoak(ctx) })
+	s.step("Windows setup under Wine", func() error { return s.wineTests(ctx) })
+	s.step("packages made twice", func() error { return s.samePackages(ctx) })
 	return s.summary()
 }
 

@@ -25,6 +25,7 @@ func testTask(ctx context.Context, _ []string) error {
 	s.step("builds for other systems", func() error { return buildEverywhere(ctx) })
 	s.step("window on a screen", func() error { return s.windowTests(ctx) })
 	s.step("tray on a desktop", func() error { return s.desktopTests(ctx) })
+	s.step("packages", func() error { return s.packageTests(ctx) })
 	return s.summary()
 }
 
