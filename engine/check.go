@@ -82,6 +82,8 @@ type scene struct {
 	jump     jump
 	// approvals are what apps asked for and its owner may fetch; nil = nothing.
 	approvals *approvals
+	// login is why start_at_login: on could not be carried out; nil = nothing.
+	login *desktop.LoginStatus
 
 	do actions
 }
@@ -100,7 +102,7 @@ type actions struct {
 var sceneChecks = []func(*scene) []check{
 	checkNodes, checkPower, checkHeat, checkRuntimes, checkModels, checkCapabilities, checkGrades, checkSizes, checkDeadlines,
 	checkApprovals, checkAliases, checkCircuits, checkDoubts, checkHeld, checkLanes, checkFailures,
-	checkRecords, checkDisk, checkLog, checkPrivate, checkClock,
+	checkRecords, checkDisk, checkLog, checkLogin, checkPrivate, checkClock,
 }
 
 // checks runs all of them, the worst first. Every id is there once.
@@ -190,7 +192,7 @@ func (e *Engine) doctor(ctx context.Context) []admin.Finding {
 func (e *Engine) scene(ctx context.Context) *scene {
 	s := &scene{
 		now: time.Now(), config: e.conf(), policy: e.policy.Load(), snap: e.registry.Snapshot(), queue: e.queue.Status(),
-		book: e.evidence.Book(), store: e.store.Health(), logErr: e.logErr, jump: e.clock.last(), approvals: &e.approvals,
+		book: e.evidence.Book(), store: e.store.Health(), logErr: e.logErr, jump: e.clock.last(), approvals: &e.approvals, login: e.loginTrouble(ctx),
 		recent:  e.recent(ctx, time.Now().Add(-failuresWithin), 200),
 		exposed: e.exposedFiles(),
 	}

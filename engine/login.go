@@ -134,6 +134,32 @@ func (e *Engine) followLogin(ctx context.Context) {
 	}
 }
 
+// loginTrouble is what keeps start_at_login: on from being carried out, nil =
+// nothing does.
+func (e *Engine) loginTrouble(ctx context.Context) *desktop.LoginStatus {
+	c := e.conf()
+	if e.opts.Login == nil || c.StartAtLogin != "on" {
+		return nil
+	}
+	e.logins.Lock()
+	defer e.logins.Unlock()
+	if e.loginMemory().followed == "on" {
+		return nil
+	}
+	s, err := e.opts.Login.Status(ctx)
+	if err != nil {
+		s.Reason = err.Error()
+	}
+	return &s
+}
+
+func checkLogin(s *scene) []check {
+	if s.login == nil || s.login.On || s.login.Reason == "" {
+		return nil
+	}
+	return []check{found("login", isNote, "Start at login", sentence(s.login.Remedy), "start_at_login is on, and could not be carried out: %s.", strings.TrimSuffix(s.login.Reason, ".")).about("start_at_login")}
+}
+
 // host answers what the admin UI asks of the machine around the engine.
 type host struct{ e *Engine }
 

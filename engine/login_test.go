@@ -168,6 +168,15 @@ func TestAPathThatIsGoneTomorrowIsRefusedWithWhatToDo(t *testing.T) {
 	}
 }
 
+func TestASettingThatCannotBeFollowedIsTold(t *testing.T) {
+	r := loginRig(t, t.TempDir(), "on", t.TempDir(), "") // go test's own program
+	defer func() { _ = r.end() }()
+	f, there := r.finding("login")
+	if !there || f.Severity != isNote || !strings.Contains(f.Text, "gone tomorrow") || f.Remedy == "" || f.Setting != "start_at_login" {
+		t.Errorf("%v %+v", there, f)
+	}
+}
+
 // T-07: an engine that listens on every address is shown by one of this machine.
 func TestTheWindowsLinkIsOfThisMachineWhateverListens(t *testing.T) {
 	r := newRig(t, spec{listen: "0.0.0.0:0", config: "security: {api_keys: [{name: a, key: 0123456789abcdef}]}"})
