@@ -51,7 +51,7 @@ func (p *picture) apply(text []byte) error {
 		*p = picture{seq: f.Seq, engine: f.State.Meta[admin.MetaEngine], nodes: whole(f.State.Nodes), deployments: whole(f.State.Deployments), lanes: whole(f.State.Lanes), findings: whole(f.State.Findings)}
 		return nil
 	case admin.FrameDelta:
-		if f.Seq != p.seq+1 {
+		if p.nodes == nil || f.Seq != p.seq+1 { // nothing is known before a hello
 			return errGap
 		}
 		p.seq = f.Seq

@@ -69,6 +69,17 @@ func TestAPauseIsShownWithItsTimes(t *testing.T) {
 	}
 }
 
+func FuzzFramesNeverBreakTheTray(f *testing.F) {
+	f.Add([]byte(`{"type":"delta","seq":1,"set":{"nodes":{"a":{}}}}`), []byte(`{"type":"delta","seq":2,"set":{"lanes":{"a":{}}}}`))
+	f.Add([]byte(`{"type":"hello","seq":4,"state":{"nodes":{"a":{"id":"a","paused":true}}}}`), []byte(`{"type":"delta","seq":5,"set":{"nodes":{"b":{}}},"del":{"nodes":["a"]}}`))
+	f.Fuzz(func(_ *testing.T, first, second []byte) {
+		var p picture
+		_ = p.apply(first)
+		_ = p.apply(second)
+		_ = tray.Menu(p.show())
+	})
+}
+
 // P-35: the first frames of every kind, and hostile ones, break nothing.
 func TestFramesThatAreLostOrUnknown(t *testing.T) {
 	var p picture
@@ -77,7 +88,7 @@ func TestFramesThatAreLostOrUnknown(t *testing.T) {
 		gap   bool
 		bad   bool
 	}{
-		{`{"type":"delta","seq":5}`, true, false}, {`{"type":"resync"}`, true, false}, {`{"type":"carrier-pigeon"}`, false, false},
+		{`{"type":"delta","seq":1,"set":{"nodes":{"a":{}}}}`, true, false}, {`{"type":"delta","seq":5}`, true, false}, {`{"type":"resync"}`, true, false}, {`{"type":"carrier-pigeon"}`, false, false},
 		{`{"type":"hello"}`, false, true}, {`nonsense`, false, true}, {`{"type":"hello","seq":4,"state":{}}`, false, false},
 		{`{"type":"delta","seq":5,"set":{"meta":{"engine":{"node_name":"den"}},"later":{"x":{}}},"del":{"nodes":["nobody"]}}`, false, false},
 		{`{"type":"delta","seq":7}`, true, false}, {`{"type":"delta","seq":6,"set":{"nodes":{"a":7}}}`, false, true},
