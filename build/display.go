@@ -50,7 +50,7 @@ func startDisplay(ctx context.Context) (d *display, err error) {
 		return d, err
 	}
 	d.name = ":" + number
-	d.bus, err = d.serve(ctx, false, "dbus-daemon", "--session", "--nofork", "--nopidfile", "--print-address=1")
+	d.bus, err = d.serve(ctx, false, "dbus-daemon", "--session", "--nofork", "--nopidfile", "--print-address=1", "--address=unix:dir="+d.dir)
 	return d, err
 }
 

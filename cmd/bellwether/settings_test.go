@@ -9,6 +9,8 @@ import (
 	"bellwether/engine/admin"
 )
 
+// T-13: a value set in one place and overwritten in another is shown as it
+// counts, with where it comes from.
 func TestConfigShowsValueSourceDefaultAndUnit(t *testing.T) {
 	t.Parallel()
 	h := newHome(t, "routing: {max_retries: 1}", nil)

@@ -8,6 +8,7 @@ import (
 	"testing"
 )
 
+// T-12: a program started from the desktop has a short PATH.
 func TestProgramsOutsidePATHAreFound(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("places differ")
