@@ -233,20 +233,24 @@ func (s *wineStage) choose(ctx context.Context, name string, part, n int) error 
 		return err
 	}
 	var lines []int
-	left := 0
+	var corner image.Point
 	err := poll(ctx, startWithin, "the menu opens", func() bool { // all of it: it is painted bit by bit
 		m, err := s.shot(ctx, "menu-"+name)
 		if err != nil {
 			return false
 		}
 		before := lines
-		left, lines = menuLines(m)
+		corner, lines = menuLines(m)
 		return len(lines) >= part && slices.Equal(lines, before)
 	})
 	if err != nil {
 		return err
 	}
-	return s.click(ctx, image.Pt(left+40, lines[part-1]+above+n*row), "1")
+	// The first part has one item to be seen, how it is.
+	if high := lines[0] - corner.Y; high > 2*row {
+		return fmt.Errorf("above its first line the menu is %d pixels high: hidden items take room", high)
+	}
+	return s.click(ctx, image.Pt(corner.X+40, lines[part-1]+above+n*row), "1")
 }
 
 func (s *wineStage) click(ctx context.Context, at image.Point, button string) error {
@@ -255,8 +259,8 @@ func (s *wineStage) click(ctx context.Context, at image.Point, button string) er
 }
 
 // menuLines finds the menu, which stands on the task bar at the right edge: its
-// left side, and how far down the lines between its parts are, from the top.
-func menuLines(m image.Image) (left int, lines []int) {
+// upper left corner, and how far down the lines between its parts are, from the top.
+func menuLines(m image.Image) (corner image.Point, lines []int) {
 	white := func(x, y int) bool {
 		r, g, b, _ := m.At(x, y).RGBA()
 		return r>>8 > 240 && g>>8 > 240 && b>>8 > 240
@@ -271,17 +275,19 @@ func menuLines(m image.Image) (left int, lines []int) {
 		}
 		return false
 	}
-	for left = wineWidth - 4; inside(left - 1); left-- {
+	left := wineWidth - 4
+	for inside(left - 1) {
+		left--
 	}
 	if left == wineWidth-4 {
-		return 0, nil
+		return image.Point{}, nil
 	}
 	// Signs and texts begin further right than lines do.
-	x := left + 5
-	for y := wineBar - 1; y > 0 && (white(x, y) || white(x, y-2) || white(x, y-3)); y-- {
+	x, y := left+5, wineBar-1
+	for ; y > 0 && (white(x, y) || white(x, y-2) || white(x, y-3)); y-- {
 		if !white(x, y) && white(x, y-2) {
 			lines = append([]int{y}, lines...)
 		}
 	}
-	return left, lines
+	return image.Pt(left, y), lines
 }

@@ -121,11 +121,11 @@ func (b *bar) add(parent *systray.MenuItem, menu []Item) {
 		l := &line{item: newItem(parent, &it), does: it.Do}
 		b.items[it.Key] = l
 		b.add(l.item, it.Items)
-		if it.Hidden {
-			l.item.Hide()
-		}
 		if it.Off {
 			l.item.Disable()
+		}
+		if it.Hidden { // last: on Windows any other change of an item shows it again
+			l.item.Hide()
 		}
 		if len(it.Items) == 0 {
 			b.listen(l)
@@ -182,12 +182,11 @@ func (b *bar) change(was, is Item) {
 			l.item.Uncheck()
 		}
 	}
-	if was.Hidden != is.Hidden {
-		if is.Hidden {
-			l.item.Hide()
-		} else {
-			l.item.Show()
-		}
+	switch {
+	case is.Hidden: // again, where it was: on Windows any of the above showed it
+		l.item.Hide()
+	case was.Hidden:
+		l.item.Show()
 	}
 }
 
