@@ -101,6 +101,9 @@ func TestRunPassesItsFlagsToServe(t *testing.T) {
 			t.Errorf("%v: %v", args, got)
 		}
 	}
+	if got, want := serveArgs([]string{"app", "--hidden"}), []string{"app", "--hidden"}; !slices.Equal(got, want) {
+		t.Errorf("the desktop app: %v", got)
+	}
 }
 
 func TestFuzzTestsAreFound(t *testing.T) {

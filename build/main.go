@@ -24,7 +24,7 @@ type Task struct {
 // tasks in the order of the list that `go run ./build` prints.
 func tasks() []Task {
 	return []Task{
-		{"run", "[FLAGS OF serve]", "build bellwether and serve on this machine", runTask},
+		{"run", "[app] [FLAGS]", "build bellwether and serve on this machine; with app, with icon and window", runTask},
 		{"demo", "", "three stand-in runtimes, one bellwether, and what to try; Ctrl-C ends all", demoTask},
 		{"test", "", "everything a change must pass, from a bare checkout", testTask},
 		{"check", "", "the quick part of test: what changed, and builds for three systems", checkTask},
