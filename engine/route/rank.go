@@ -77,10 +77,12 @@ type rival struct {
 //
 //	score = w_q*quality - w_lat*latency - w_res*residency - w_over*overhead + affinity
 //
-// the costs normalised over the models at hand. Then the tolerance: of those
+// the costs normalised over the models at hand (spread). Then the tolerance: of those
 // whose quality is as good as the best-scored one's, as far as is known, the one
-// that takes the least memory. A session's model that scores best is not
-// left for that: changing it costs its prompt cache.
+// that takes the least memory. Memory is not saved where it takes a longer load
+// to do so: a model would leave for another as good, and come back for the next
+// request. Nor is a session's model left for that: changing it costs its prompt
+// cache.
 func (j *judge) rank(from, to int, alias *Alias) *cand {
 	rivals := make([]rival, 0, to-from)
 	for i := from; i < to; i++ {
@@ -98,7 +100,7 @@ func (j *judge) rank(from, to int, alias *Alias) *cand {
 	if best.AffinityAdjust <= 0 {
 		for i := range rivals[1:] {
 			r := &rivals[1+i]
-			if math.Abs(r.value-best.value) <= best.tolerance()+1e-9 && r.overhead < winner.overhead {
+			if math.Abs(r.value-best.value) <= best.tolerance()+1e-9 && r.residency <= best.residency && r.overhead < winner.overhead {
 				winner = r
 			}
 		}
@@ -136,8 +138,11 @@ func (j *judge) explainRank(winner, best *rival, of int) {
 	}
 }
 
+// rival judges a model by its best node. Its memory is that of its weights: what
+// one took in all is known only of those that were loaded, and any other would
+// look smaller beside them.
 func (j *judge) rival(c *cand) rival {
-	r := rival{cand: c, quality: j.quality(c.dep, c.habits), overhead: float64(sizeOr(c.dep, unknownWeights))}
+	r := rival{cand: c, quality: j.quality(c.dep, c.habits), overhead: float64(cmp.Or(c.dep.WeightsBytes, sizeOr(c.dep, unknownWeights)))}
 	if !c.inMemory() {
 		r.residency = c.speed.load
 	} else if c.state == fleet.Loading {
@@ -147,48 +152,37 @@ func (j *judge) rival(c *cand) rival {
 }
 
 // latencies are what an answer takes of each rival: measured for the task, else
-// guessed from reading the active weights once a token. A guess is of an answer
-// as long as the measured ones, or it would not compare: the median of a task
-// whose answers are long would stand against a short one.
+// guessed from reading the active weights once a token. A guess is for as many
+// tokens as make the same guess right for the measured ones, in the mean of
+// their orders of magnitude: how long answers of this task are, and how far off
+// guesses are on these machines, is in their medians, and a guess that knew
+// neither would not compare. Where nothing is measured all are guessed alike, and
+// the length makes no difference.
 func (j *judge) latencies(rivals []rival) {
-	tokens := j.usualAnswer(rivals)
+	logs, measured := 0.0, 0
 	for i := range rivals {
 		r := &rivals[i]
-		if f := j.measuredAnswer(r.cand); f.N >= fewSpeeds {
+		if f := r.speeds.Tasks[j.q.Needs.PrimaryTask]; f.N >= fewSpeeds {
 			r.latency, r.latencyLabel = f.V, "latency:measured"
-			continue
+			logs += math.Log(max(1e-3, f.V) * coldDecode(r.node.Node, r.dep))
+			measured++
 		}
-		r.latency, r.latencyLabel = tokens/coldDecode(r.node.Node, r.dep), "latency:size-heuristic"
 	}
-}
-
-// measuredAnswer is the median of a candidate's answers for the request's task.
-func (j *judge) measuredAnswer(c *cand) evidence.Figure {
-	return c.speeds.Tasks[j.q.Needs.PrimaryTask]
-}
-
-// usualAnswer is how many tokens the measured rivals' answers took: what each
-// writes in its median time, in the mean of their orders of magnitude, since one
-// that thinks writes ten times as much. Reading the prompt counts as writing: who
-// reads slowly writes slowly. Where nothing is measured all are guessed alike, and
-// the length makes no difference.
-func (j *judge) usualAnswer(rivals []rival) float64 {
-	sum, n := 0.0, 0
+	tokens := float64(usualTokens)
+	if measured > 0 {
+		tokens = math.Exp(logs / float64(measured))
+	}
 	for i := range rivals {
-		if f := j.measuredAnswer(rivals[i].cand); f.N >= fewSpeeds {
-			sum += math.Log(max(1, f.V*rivals[i].speed.decode))
-			n++
+		if r := &rivals[i]; r.latencyLabel == "" {
+			r.latency, r.latencyLabel = tokens/coldDecode(r.node.Node, r.dep), "latency:size-heuristic"
 		}
 	}
-	if n == 0 {
-		return usualTokens
-	}
-	return math.Exp(sum / float64(n))
 }
 
 func (j *judge) scoreRivals(rivals []rival, w Weights) {
 	j.latencies(rivals)
 	latency := spread(rivals, func(r *rival) float64 { return r.latency })
+	latency.scale = max(latency.scale, noticed)
 	residency := spread(rivals, func(r *rival) float64 { return r.residency })
 	overhead := spread(rivals, func(r *rival) float64 { return r.overhead })
 	pin, pinned := j.sessionPin()
@@ -237,24 +231,30 @@ func (j *judge) sessionPin() (Pin, bool) {
 	return pin, ok && j.v.Now.Sub(pin.At) <= j.p.PinTTL
 }
 
-// bounds are the least and the most of a cost over the rivals.
-type bounds struct{ least, most float64 }
+// noticed is the least difference in latency that costs all it can, in seconds:
+// of a few milliseconds nobody is to get a worse answer.
+const noticed = 0.25
 
+// bounds are where a cost begins among the rivals, and what makes it 1.
+type bounds struct{ least, scale float64 }
+
+// spread is from the least to the most of a cost, and at least half of the most:
+// what differs by a few percent is not as bad and as good as it gets.
 func spread(rivals []rival, cost func(*rival) float64) bounds {
-	b := bounds{cost(&rivals[0]), cost(&rivals[0])}
+	least, most := cost(&rivals[0]), cost(&rivals[0])
 	for i := range rivals[1:] {
 		x := cost(&rivals[1+i])
-		b.least, b.most = min(b.least, x), max(b.most, x)
+		least, most = min(least, x), max(most, x)
 	}
-	return b
+	return bounds{least, max(most-least, most/2)}
 }
 
 // of normalises a cost to 0..1; 0 where all are equal.
 func (b bounds) of(x float64) float64 {
-	if b.most <= b.least {
+	if b.scale <= 0 {
 		return 0
 	}
-	return (x - b.least) / (b.most - b.least)
+	return (x - b.least) / b.scale
 }
 
 // quality is how well a model is taken to do what a request asks for.

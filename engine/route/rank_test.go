@@ -89,7 +89,7 @@ func TestScoreIsQualityLessNormalisedCosts(t *testing.T) {
 	_, by := ranking(t, threeModels+"ask auto task chat clear")
 	gigabyte := float64(int64(gb))
 	residency := 8 / (40 * gigabyte / 2e9)                    // measured 8 s, against 40 GB from a disk of unknown speed
-	latency, overhead := (20.0-10)/(40-10), (20.0-12)/(40-12) // affine in weights / bandwidth; bytes
+	latency, overhead := (20.0-10)/(40-10), (20.0-10)/(40-10) // affine in weights / bandwidth; bytes of weights
 	for model, want := range map[string][4]float64{
 		"a": {0.8, 0, 0, 0},
 		"b": {0.9, latency, residency, overhead},
@@ -164,15 +164,32 @@ node studio memory 64GB bandwidth 400
 			t.Errorf("answers of %v tokens: measured %v, the same unmeasured %v, a model four times as large %v", tokens, seen.LatencyCost, same.LatencyCost, big.LatencyCost)
 		}
 	}
-	// Measured to be half as fast as its size lets one guess: it costs more.
+	// Measured to be half as fast as its size lets one guess: so is any other here.
 	_, by := ranking(t, two+fmt.Sprintf("measured studio/ollama/seen:8b decode %.9fx9 tasks chat=20x9\nask auto task chat clear", rate(5)/2))
-	if seen, same := by["seen:8b"], by["new:8b"]; seen.LatencyCost <= same.LatencyCost {
-		t.Errorf("slower than guessed costs %v, as guessed %v", seen.LatencyCost, same.LatencyCost)
+	if seen, same := by["seen:8b"], by["new:8b"]; math.Abs(seen.LatencyCost-same.LatencyCost) > 1e-3 {
+		t.Errorf("slower than guessed costs %v, one as large %v", seen.LatencyCost, same.LatencyCost)
 	}
 	// Where all are measured, their medians are what counts, whatever they write.
 	_, by = ranking(t, two+"measured studio/ollama/seen:8b decode 90x9 tasks chat=4x9\nmeasured studio/ollama/new:8b decode 20x9 tasks chat=1x9\nmeasured studio/ollama/new:32b decode 5x9 tasks chat=3x9\nask auto task chat clear")
 	if a, b, c := by["seen:8b"].LatencyCost, by["new:8b"].LatencyCost, by["new:32b"].LatencyCost; a != 1 || b != 0 || !near(c, 2.0/3) {
 		t.Errorf("medians of 4, 1 and 3 s cost %v, %v, %v", a, b, c)
+	}
+}
+
+// A hundredth of a second does not cost the better answer.
+func TestLatencyNobodyNoticesCostsNextToNothing(t *testing.T) {
+	const two = `
+node studio memory 64GB bandwidth 400
+  pool unified limit 60GB free 50GB
+  runtime ollama pool unified
+  model ollama/good digest s weights 5GB loaded 8192 caps llm priors any=0.9@operator
+  model ollama/poor digest n weights 5GB loaded 8192 caps llm priors any=0.5@operator
+`
+	for seconds, want := range map[float64]float64{0.02: 0.04, 0.135: 0.5, 0.26: 1, 9: 1} { // against 0.01
+		d, by := ranking(t, two+fmt.Sprintf("measured studio/ollama/good decode 90x9 tasks chat=%.3fx9\nmeasured studio/ollama/poor decode 90x9 tasks chat=0.01x9\nask auto:fast task chat clear", seconds))
+		if c := by["good"].LatencyCost; math.Abs(c-want) > 1e-6 || (d.Chosen.Model == "good") != (want < 0.2) {
+			t.Errorf("%v s against 0.01 s cost %v, want %v; chosen %s", seconds, c, want, d.Chosen.Model)
+		}
 	}
 }
 
