@@ -88,7 +88,7 @@ func (x *exchange) read() *dialect.Problem {
 	if x.req, p = dialect.Parse(x.proto, body); p != nil {
 		return p
 	}
-	if p = checkModelName(x.req.Model); p != nil {
+	if p = x.g.checkAsked(x.req.Model); p != nil {
 		return p
 	}
 	if p = x.g.items.resolve(x.req, x.start); p != nil {

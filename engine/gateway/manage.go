@@ -83,7 +83,7 @@ func (g *Gateway) show(w http.ResponseWriter, r *http.Request, _ caller) {
 	if !ok {
 		return
 	}
-	if p := checkModelName(b.model()); p != nil {
+	if p := g.checkAsked(b.model()); p != nil {
 		g.refuse(w, dialect.OllamaMeta, p, "")
 		return
 	}
@@ -297,7 +297,7 @@ func (g *Gateway) blob(w http.ResponseWriter, r *http.Request, who caller) {
 // onePlace finds the deployment a change of one model means: the one on the
 // node named by X-Fleet-Node, else the only one, else this machine's own.
 func (g *Gateway) onePlace(w http.ResponseWriter, r *http.Request, name string) (fleet.Deployment, bool) {
-	if p := checkModelName(name); p != nil {
+	if p := g.checkAsked(name); p != nil {
 		g.refuse(w, dialect.OllamaMeta, p, "")
 		return fleet.Deployment{}, false
 	}

@@ -178,7 +178,7 @@ func (g *Gateway) listModels(w http.ResponseWriter, r *http.Request, _ caller) {
 func (g *Gateway) oneModel(w http.ResponseWriter, r *http.Request, _ caller) {
 	id := strings.TrimPrefix(cleanPath(r.URL.Path), "/v1/models/")
 	proto := protocolOf("/v1/models", r)
-	if p := checkModelName(id); p != nil {
+	if p := g.checkAsked(id); p != nil {
 		g.refuse(w, proto, p, "")
 		return
 	}

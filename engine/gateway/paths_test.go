@@ -1,6 +1,9 @@
 package gateway
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestWrongBaseURLsLeadToTheRightPath(t *testing.T) {
 	for in, want := range map[string]string{
@@ -69,6 +72,19 @@ func TestVersionsCompareByNumber(t *testing.T) {
 	}{{"0.33.1", "0.33.0", true}, {"0.4.0", "0.33.0", false}, {"0.33.0", "0.33.0", false}, {"1", "0.99.9", true}, {"0.33.0-rc2", "0.33.0", false}, {"0.34.0-rc1", "0.33.9", true}, {"", "0.1", false}} {
 		if got := newer(c.a, c.b); got != c.want {
 			t.Errorf("newer(%q, %q) = %v, want %v", c.a, c.b, got, c.want)
+		}
+	}
+}
+
+// S-01 holds for names of any script too.
+func TestNamesThatLeadElsewhereAreHarmlessInNoScript(t *testing.T) {
+	for name, want := range map[string]bool{
+		"My Model Q4": true, "模型-编码": true, "büro/ollama/qwen3:8b": true, "a..b": true, "می\u200cخواهم": true, "a\u00a0b": true,
+		"": false, "模型/../x": false, `ü\..\x`: false, "..": false, "é/.": false, "é:..": false, "a\x00b": false, "a\nb": false, "é\x7f": false, "é\u0085": false,
+		"a\u202eb": false, "a\u2028b": false, "\xff\xfe": false, strings.Repeat("é", 129): false,
+	} {
+		if got := harmless(name); got != want {
+			t.Errorf("%q is harmless: %v, want %v", name, got, want)
 		}
 	}
 }

@@ -100,7 +100,7 @@ func (p *Policy) AliasNamed(f *fleet.Snapshot, name string) (*Alias, string) {
 	if a == nil || !strings.Contains(key, "*") {
 		return a, key
 	}
-	w := want{canon: fleet.CanonicalModel(name)}
+	w := want{name: name, canon: fleet.CanonicalModel(name)}
 	for i := range f.Nodes {
 		n := &f.Nodes[i]
 		if slices.ContainsFunc(n.Deployments, func(d fleet.Deployment) bool { return w.matches(d.ID.Model) }) {

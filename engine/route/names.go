@@ -23,6 +23,9 @@ type want struct {
 // matches compares without allocating: canon is lower case and has a tag.
 func (w *want) matches(model string) bool {
 	const latest = ":latest"
+	if model == w.name { // lower case may be of another length (İ)
+		return true
+	}
 	if len(model) == len(w.canon) {
 		return strings.EqualFold(model, w.canon)
 	}
@@ -124,7 +127,7 @@ func deploymentNamed(f *fleet.Snapshot, name string) *fleet.Deployment {
 	if !ok {
 		return nil
 	}
-	w := want{canon: fleet.CanonicalModel(id.Model)}
+	w := want{name: id.Model, canon: fleet.CanonicalModel(id.Model)}
 	for i := range f.Nodes {
 		n := &f.Nodes[i]
 		if n.Node != id.Node && !strings.EqualFold(n.Name, id.Node) {
@@ -137,6 +140,20 @@ func deploymentNamed(f *fleet.Snapshot, name string) *fleet.Deployment {
 		}
 	}
 	return nil
+}
+
+// Installed reports whether a name is that of a deployment of the fleet, whatever
+// its state: its model's, another one of its weights, or its id.
+func Installed(f *fleet.Snapshot, name string) bool {
+	w := want{name: name, canon: fleet.CanonicalModel(name)}
+	for i := range f.Nodes {
+		for k := range f.Nodes[i].Deployments {
+			if w.means(&f.Nodes[i].Deployments[k]) {
+				return true
+			}
+		}
+	}
+	return deploymentNamed(f, name) != nil
 }
 
 // nearest returns up to three installed models whose names resemble one.
