@@ -32,7 +32,7 @@ func TestAMissingTrayHostIsToldOnce(t *testing.T) {
 	if err != nil {
 		t.Skip("dbus-daemon is not installed")
 	}
-	daemon := exec.Command(path, "--session", "--nofork", "--nopidfile", "--print-address=1")
+	daemon := exec.Command(path, "--session", "--nofork", "--nopidfile", "--print-address=1", "--address=unix:dir="+t.TempDir())
 	out, err := daemon.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

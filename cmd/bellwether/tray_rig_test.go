@@ -37,7 +37,14 @@ func newBus(t testing.TB) *bus {
 	if err != nil {
 		t.Skip("dbus-daemon is not installed")
 	}
-	b := &bus{cmd: exec.Command(path, "--session", "--nofork", "--nopidfile", "--print-address=1")}
+	// Its socket lies in a folder of its own, since a bus that is killed leaves it
+	// behind; t.TempDir has the test's name in it, and a socket's path is short.
+	folder, err := os.MkdirTemp("", "bus")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(folder) })
+	b := &bus{cmd: exec.Command(path, "--session", "--nofork", "--nopidfile", "--print-address=1", "--address=unix:dir="+folder)}
 	out, err := b.cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
