@@ -290,7 +290,7 @@ func (r *Running) next() (*dialect.Chunk, error) {
 	if err != nil {
 		return nil, r.endOf(err)
 	}
-	if c.HasContent() && r.lease.content.Load() == 0 {
+	if (c.HasContent() || c.Held) && r.lease.content.Load() == 0 {
 		at := max(r.since(), 1)
 		r.content = max(at-r.load, 1)
 		r.lease.content.Store(int64(at))

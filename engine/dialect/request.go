@@ -300,6 +300,10 @@ type Chunk struct {
 	// runtime's own and the frame may be passed on byte for byte (but for the
 	// model's name); nil otherwise.
 	Native []byte
+	// Held is set where something of the answer's body came and is kept back
+	// until it is known to be what was asked for: a sign of progress that commits
+	// nothing.
+	Held bool
 	// Final marks the runtime's own end marker (done:true, [DONE], or the
 	// whole body of a non-streamed answer). Nothing follows it.
 	Final bool

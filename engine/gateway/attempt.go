@@ -120,11 +120,11 @@ func (x *exchange) keep(id string, output []dialect.Raw) {
 // note takes from a chunk what the record wants.
 func (x *exchange) note(c *dialect.Chunk) {
 	a := &x.attempt
+	if a.first == 0 && (c.HasContent() || c.Held) {
+		a.first = time.Since(a.began)
+		x.ticket.Began(*x.grant, a.began.Add(a.first), a.first)
+	}
 	if c.HasContent() {
-		if a.first == 0 {
-			a.first = time.Since(a.began)
-			x.ticket.Began(*x.grant, a.began.Add(a.first), a.first)
-		}
 		a.text = a.text || len(c.Text) > 2 || len(c.Tools) > 0
 		a.thought = a.thought || len(c.Thinking) > 2
 	}

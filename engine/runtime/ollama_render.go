@@ -17,6 +17,7 @@ type ollamaPlan struct {
 	// {"name","arguments"} of any, because format held the model to it.
 	callName string
 	callAny  bool
+	callable []string // names of the tools that may be called then
 }
 
 // planOllama writes the request for Ollama (protocols.md 1, the table).
@@ -201,6 +202,9 @@ func (p *ollamaPlan) choose(c *Call) (tools []dialect.Tool, format dialect.Raw) 
 	}
 	if len(tools) == 0 {
 		return nil, ollamaFormat(c)
+	}
+	for i := range tools {
+		p.callable = append(p.callable, tools[i].Name)
 	}
 	if len(tools) == 1 {
 		p.callName = tools[0].Name

@@ -3,7 +3,9 @@ package runtime
 import (
 	"context"
 	"net/http"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"bellwether/engine/dialect"
@@ -37,7 +39,7 @@ type ollamaStream struct {
 	chunk   dialect.Chunk
 	usage   dialect.Usage
 	timings dialect.Timings
-	held    dialect.TextBuilder // callAny: the text so far
+	held    dialect.TextBuilder // where a call is required: the text so far
 }
 
 // Buffered reports whether a whole further line is here.
@@ -125,7 +127,9 @@ func (s *ollamaStream) read(line dialect.Raw) (*dialect.Chunk, error) {
 	if !known && !done {
 		return nil, s.malformed("the runtime sent a line that is no part of a completion")
 	}
-	s.constrained(c, done)
+	if err := s.constrained(c, done, reason.String() == string(dialect.FinishLength)); err != nil {
+		return nil, err
+	}
 	s.text = s.text || !c.Text.Empty()
 	s.thought = s.thought || !c.Thinking.Empty()
 	if done {
@@ -189,36 +193,45 @@ func (s *ollamaStream) message(c *dialect.Chunk, v dialect.Raw) {
 	}
 }
 
-// constrained turns text that was held to a call back into the call.
-func (s *ollamaStream) constrained(c *dialect.Chunk, done bool) {
-	switch {
-	case s.plan.callName != "":
-		if c.Text.Empty() {
-			return
-		}
-		delta := dialect.ToolDelta{Arguments: c.Text.String()}
-		if s.calls == 0 {
-			delta.Name = s.plan.callName
-			s.calls = 1
-		}
-		c.Tools = append(c.Tools, delta)
-		c.Text = nil
-	case s.plan.callAny:
-		s.held.Add(c.Text)
-		c.Text = nil
-		if !done || s.held.Empty() {
-			return
-		}
-		text := s.held.Text()
-		call := dialect.Raw(text.String())
-		name := textOf(call.Get("name"))
-		if !validJSON(call) || name.Empty() {
-			c.Text = text // cut short by the limit: better shown than lost
-			return
-		}
-		c.Tools = append(c.Tools, dialect.ToolDelta{Index: s.calls, Name: name.String(), Arguments: string(arguments(call.Get("arguments")))})
-		s.calls++
+// constrained turns text that was held to a call back into the call, which is
+// sent once it is whole: only then is it known to be one. A model whose runtime
+// did not hold it may say anything.
+//  1. A call of Ollama's own stands, whatever else is said.
+//  2. What the output limit cut is shown as far as it came: the arguments of a
+//     call whose name is known, else the text.
+//  3. All else must be a call of one of the tools, its arguments an object.
+func (s *ollamaStream) constrained(c *dialect.Chunk, done, cut bool) error {
+	if s.plan.callName == "" && !s.plan.callAny {
+		return nil
 	}
+	s.held.Add(c.Text)
+	c.Held, c.Text = !c.Text.Empty(), nil
+	if !done {
+		return nil
+	}
+	c.Held = false
+	text := s.held.Text()
+	said := dialect.Raw(strings.TrimSpace(text.String()))
+	if s.calls > 0 || cut && (text.Empty() || s.plan.callAny && !validJSON(said)) { // 1, 2
+		if !text.Empty() {
+			c.Text = text
+		}
+		return nil
+	}
+	call := dialect.ToolDelta{Name: s.plan.callName, Arguments: string(said)}
+	args := said
+	if s.plan.callAny {
+		call.Name, args = textOf(said.Get("name")).String(), arguments(said.Get("arguments"))
+		call.Arguments = string(args)
+	}
+	whole := validJSON(said) && args.Kind() == '{'
+	began := cut && s.plan.callName != "" && said.Kind() == '{'           // 2
+	if !whole && !began || !slices.Contains(s.plan.callable, call.Name) { // 3
+		return s.malformed("a call of a tool was required, and what came is no call of one with an object of arguments")
+	}
+	c.Tools = append(c.Tools, call)
+	s.calls++
+	return nil
 }
 
 // end closes the answer with the runtime's own end marker.

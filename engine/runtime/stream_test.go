@@ -2,6 +2,7 @@ package runtime
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -207,18 +208,49 @@ func TestReasoningThatUsedUpTheLimitIsNoted(t *testing.T) { // W-14
 	}
 }
 
+func heldTo(plan *ollamaPlan, lines ...string) *ollamaStream {
+	return ollamaFrom(strings.NewReader(strings.Join(lines, "\n")), plan)
+}
+
+func ofOne() *ollamaPlan { return &ollamaPlan{callName: "a", callable: []string{"a"}} }
+func ofAny() *ollamaPlan { return &ollamaPlan{callAny: true, callable: []string{"a", "b"}} }
+
 func TestTextHeldToACallBecomesTheCall(t *testing.T) {
-	lines := strings.Join([]string{`{"message":{"content":"{\"zone\""}}`, `{"message":{"content":":\"UTC\"}"}}`, ollamaDone}, "\n")
-	wantChunks(t, ollamaFrom(strings.NewReader(lines), &ollamaPlan{callName: "get_time"}),
-		`tool[0 id="" name="get_time" args={"zone"]`, `tool[0 id="" name="" args=:"UTC"}]`, "finish=tool_calls in=3 out=2 cached=-1 reasoning=-1 final")
-
-	anyCall := strings.Join([]string{`{"message":{"content":"{\"name\":\"b\","}}`, `{"message":{"content":"\"arguments\":{\"x\":1}}"}}`, ollamaDone}, "\n")
-	wantChunks(t, ollamaFrom(strings.NewReader(anyCall), &ollamaPlan{callAny: true}),
+	wantChunks(t, heldTo(ofOne(), `{"message":{"content":"{\"zone\""}}`, `{"message":{"content":":\"UTC\"}"}}`, ollamaDone),
+		"(nothing)", "(nothing)", `tool[0 id="" name="a" args={"zone":"UTC"}] finish=tool_calls in=3 out=2 cached=-1 reasoning=-1 final`)
+	wantChunks(t, heldTo(ofAny(), `{"message":{"content":"{\"name\":\"b\","}}`, `{"message":{"content":"\"arguments\":{\"x\":1}}"}}`, ollamaDone),
 		"(nothing)", "(nothing)", `tool[0 id="" name="b" args={"x":1}] finish=tool_calls in=3 out=2 cached=-1 reasoning=-1 final`)
+	// Ollama's own call stands.
+	wantChunks(t, heldTo(ofOne(), `{"message":{"content":"","tool_calls":[{"function":{"name":"a","arguments":{"x":1}}}]}}`, ollamaDone),
+		`tool[0 id="" name="a" args={"x":1}]`, "finish=tool_calls in=3 out=2 cached=-1 reasoning=-1 final")
+}
 
-	cut := strings.Join([]string{`{"message":{"content":"{\"name\":"}}`, `{"message":{"content":""},"done":true,"done_reason":"length"}`}, "\n")
-	wantChunks(t, ollamaFrom(strings.NewReader(cut), &ollamaPlan{callAny: true}),
+func TestACallThatTheLimitCutIsShownAsFarAsItCame(t *testing.T) {
+	const end = `{"message":{"content":""},"done":true,"done_reason":"length"}`
+	wantChunks(t, heldTo(ofOne(), `{"message":{"content":"{\"zone\":"}}`, end),
+		"(nothing)", `tool[0 id="" name="a" args={"zone":] finish=length in=-1 out=-1 cached=-1 reasoning=-1 final`)
+	wantChunks(t, heldTo(ofAny(), `{"message":{"content":"{\"name\":"}}`, end),
 		"(nothing)", `text={"name": finish=length in=-1 out=-1 cached=-1 reasoning=-1 final`)
+	wantChunks(t, heldTo(ofOne(), end), "finish=length in=-1 out=-1 cached=-1 reasoning=-1 final")
+}
+
+// Whoever requires a call runs what comes: words are none.
+func TestWordsWhereACallIsRequiredAreNoAnswer(t *testing.T) {
+	for said, plan := range map[string]func() *ollamaPlan{
+		`x`: ofOne, `{"zone":`: ofOne, `[1]`: ofOne, `"x"`: ofOne, `null`: ofOne, ``: ofOne, `{"a":1} and more`: ofOne,
+		`y`: ofAny, `{"name":"c","arguments":{}}`: ofAny, `{"name":"a","arguments":"x"}`: ofAny, `{"name":"a","arguments":[1]}`: ofAny, `{"arguments":{}}`: ofAny,
+	} {
+		q, _ := json.Marshal(said)
+		s := heldTo(plan(), `{"message":{"content":`+string(q)+`}}`, ollamaDone)
+		if _, err := s.Next(); err != nil {
+			t.Fatalf("%q: %v", said, err)
+		}
+		_, err := s.Next()
+		var f *fleet.Failure
+		if !errors.As(err, &f) || f.Class != fleet.FailInvalid || f.Code != CodeMalformed {
+			t.Errorf("%q was taken for a call: %v", said, err)
+		}
+	}
 }
 
 func TestInfillAnswersInLlamaCppsOwnForm(t *testing.T) {
