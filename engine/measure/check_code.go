@@ -37,13 +37,14 @@ var exported = regexp.MustCompile(`(?m)^(\s*)export\s+(?:default\s+)?(async\s+fu
 // function, else the whole text. Later blocks come later, so that a corrected
 // version replaces the first.
 func (c *Code) source(answer string) string {
+	defined := c.definition()
 	var parts []string
 	for _, b := range fenced(answer) {
 		switch b.lang {
 		case "json", "text", "txt", "bash", "sh", "shell", "console", "output", "html":
 			continue
 		}
-		if strings.Contains(b.text, c.Function) && (len(parts) == 0 || c.defines(b.text)) {
+		if strings.Contains(b.text, c.Function) && (len(parts) == 0 || defined.MatchString(b.text)) {
 			parts = append(parts, b.text)
 		}
 	}
@@ -53,8 +54,8 @@ func (c *Code) source(answer string) string {
 	return exported.ReplaceAllString(answer, "$1$2")
 }
 
-// defines reports whether a text defines the function, as opposed to calls it.
-func (c *Code) defines(text string) bool {
+// definition is what defines the function, as opposed to calls it.
+func (c *Code) definition() *regexp.Regexp {
 	name := regexp.QuoteMeta(c.Function)
-	return regexp.MustCompile(`(function\s*\*?\s*` + name + `\b|\b` + name + `\s*=[^=])`).MatchString(text)
+	return regexp.MustCompile(`(function\s*\*?\s*` + name + `\b|\b` + name + `\s*=[^=])`)
 }

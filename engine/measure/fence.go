@@ -9,6 +9,7 @@ type block struct{ lang, text string }
 // the end.
 func fenced(answer string) (out []block) {
 	var open *block
+	var text strings.Builder
 	var fence string
 	for line := range strings.Lines(answer) {
 		t := strings.TrimSpace(line)
@@ -17,13 +18,16 @@ func fenced(answer string) (out []block) {
 			fence = t[:3]
 			open = &block{lang: strings.ToLower(strings.TrimLeft(t, "`~"))}
 		case open != nil && t != "" && strings.Trim(t, fence) == "" && strings.HasPrefix(t, fence):
+			open.text = text.String()
 			out = append(out, *open)
 			open = nil
+			text = strings.Builder{}
 		case open != nil:
-			open.text += line
+			text.WriteString(line)
 		}
 	}
 	if open != nil {
+		open.text = text.String()
 		out = append(out, *open)
 	}
 	return out

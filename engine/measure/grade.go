@@ -2,6 +2,7 @@ package measure
 
 import (
 	"context"
+	"fmt"
 	"regexp"
 	"strings"
 )
@@ -19,10 +20,33 @@ type Grader struct {
 	Sandbox Sandbox
 }
 
+// Bounds of what is judged, in bytes, so that no answer keeps a grader busy. An
+// item's output is limited to far less; what is longer comes from a runtime that
+// keeps to no limit.
+const (
+	mostAnswer = 1 << 20  // of a whole answer, with reasoning that was passed on as text
+	mostSpoken = 64 << 10 // of the answer proper
+	mostWhy    = 300      // of what is said about it
+)
+
 // Grade judges an answer to an item. An error means that it could not be
-// judged, which says nothing of the answer.
+// judged, which says nothing of the answer; once ctx has ended it is ctx's.
+//
+// Of an answer that is too long the end is judged where the result stands at the
+// end (a number, a word). Others must be there as a whole: too long is wrong.
 func (g *Grader) Grade(ctx context.Context, it *Item, answer string) (Verdict, error) {
-	answer = spoken(answer)
+	if err := ctx.Err(); err != nil {
+		return Verdict{}, err
+	}
+	atEnd := it.Check.Number != "" || it.Check.Word != nil
+	if len(answer) > mostAnswer && !atEnd {
+		return tooLong(len(answer)), nil
+	}
+	answer = spoken(lastOf(answer, mostAnswer))
+	if len(answer) > mostSpoken && !atEnd {
+		return tooLong(len(answer)), nil
+	}
+	answer = lastOf(answer, mostSpoken)
 	if strings.TrimSpace(answer) == "" {
 		return Verdict{Why: "the answer is empty"}, nil
 	}
@@ -30,7 +54,23 @@ func (g *Grader) Grade(ctx context.Context, it *Item, answer string) (Verdict, e
 		return g.Sandbox.grade(ctx, it.Check.Code, answer)
 	}
 	why := it.Check.kinds()[0].judge(answer)
-	return Verdict{Right: why == "", Why: why}, nil
+	v := Verdict{Right: why == "", Why: why}
+	if len(why) > mostWhy {
+		v.Why = strings.ToValidUTF8(why[:mostWhy], "") + " ..."
+	}
+	return v, ctx.Err()
+}
+
+func tooLong(size int) Verdict {
+	return Verdict{Why: fmt.Sprintf("the answer is %d bytes long, more than any right one", size)}
+}
+
+// lastOf is the end of a text, at most so many bytes.
+func lastOf(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[len(s)-most:], "")
 }
 
 var thought = regexp.MustCompile(`(?s)^\s*<(think|thinking|thought|reasoning)>.*?</(?:think|thinking|thought|reasoning)>`)
