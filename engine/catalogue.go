@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"bellwether/engine/admin"
+	"bellwether/engine/document"
 	"bellwether/engine/evidence"
 	"bellwether/engine/fleet"
 	"bellwether/engine/route"
@@ -32,6 +33,44 @@ func (c *Config) OwnCatalogue() string {
 // need not be there. shipped may be nil, own "". Its error names the line of
 // everything that is wrong.
 func ReadCatalogue(shipped fs.FS, own string) (*evidence.Catalogue, error) {
+	all, _, err := readCatalogue(shipped, own)
+	return all, err
+}
+
+// ownState is what the owner's catalogue is.
+type ownState int
+
+const (
+	ownAbsent  ownState = iota // there is none
+	ownEmptied                 // it is there and says nothing
+	ownSays
+)
+
+// readCatalogue is ReadCatalogue, and what the owner's file is.
+func readCatalogue(shipped fs.FS, own string) (*evidence.Catalogue, ownState, error) {
+	all, err := readShipped(shipped)
+	if err != nil || own == "" {
+		return all, ownAbsent, err
+	}
+	text, err := readOwnCatalogue(own)
+	if err != nil {
+		return nil, ownAbsent, err
+	}
+	c, err := evidence.ParseCatalogue(filepath.Base(own), text)
+	if err != nil {
+		return nil, ownAbsent, err
+	}
+	state := ownAbsent
+	if text != nil {
+		state = ownSays
+		if root, _ := document.Read(text); root == nil || root.Tag == "!!null" {
+			state = ownEmptied
+		}
+	}
+	return all.With(c), state, nil
+}
+
+func readShipped(shipped fs.FS) (*evidence.Catalogue, error) {
 	var all *evidence.Catalogue
 	if shipped != nil {
 		files, err := fs.ReadDir(shipped, ".")
@@ -50,21 +89,10 @@ func ReadCatalogue(shipped fs.FS, own string) (*evidence.Catalogue, error) {
 			all = all.With(c)
 		}
 	}
-	if own == "" {
-		return all, nil
-	}
-	text, err := readOwnCatalogue(own)
-	if err != nil {
-		return nil, err
-	}
-	c, err := evidence.ParseCatalogue(filepath.Base(own), text)
-	if err != nil {
-		return nil, err
-	}
-	return all.With(c), nil
+	return all, nil
 }
 
-// readOwnCatalogue reads the owner's file; without one its text is empty.
+// readOwnCatalogue reads the owner's file; without one its text is nil.
 func readOwnCatalogue(path string) ([]byte, error) {
 	info, err := os.Stat(path)
 	switch {
@@ -85,10 +113,11 @@ func readOwnCatalogue(path string) ([]byte, error) {
 // loadCatalogue reads the catalogue and puts it in force. With an error the one
 // in force stays.
 func (e *Engine) loadCatalogue() error {
-	c, err := ReadCatalogue(e.opts.Catalogue, e.conf().OwnCatalogue())
+	c, own, err := readCatalogue(e.opts.Catalogue, e.conf().OwnCatalogue())
 	if err != nil {
 		return err
 	}
+	e.own = own
 	e.catalogue.Store(c)
 	return nil
 }

@@ -61,6 +61,7 @@ type Config struct {
 	Warnings []string `koanf:"-"`
 
 	file   string            // that Load reads, "" = none
+	filled bool              // it holds more than comments
 	origin map[string]string // key -> where its value comes from; absent = default
 	// base is what the machine's own defaults are, again the function that reads
 	// the sources once more, as the one that reads them with another text in place

@@ -17,6 +17,7 @@ type fileParser struct {
 	name    string            // of the file, for messages
 	origin  map[string]string // gets the line of each key
 	secrets bool              // set when the file holds a key
+	filled  bool              // set when the file holds more than comments
 
 	values map[string]any
 	wrong  []error
@@ -32,6 +33,7 @@ func (p *fileParser) Unmarshal(text []byte) (map[string]any, error) {
 	}
 	p.values = map[string]any{}
 	if root != nil {
+		p.filled = root.Tag != "!!null"
 		p.section("", root)
 	}
 	if len(p.wrong) > 0 {

@@ -71,7 +71,7 @@ func Load(from Sources) (*Config, error) {
 	if len(l.wrong) > 0 {
 		return nil, errors.Join(l.wrong...)
 	}
-	c := &Config{file: from.File, origin: l.origin, base: base, again: func() (*Config, error) { return Load(from) }, Warnings: l.warnings}
+	c := &Config{file: from.File, origin: l.origin, base: base, again: func() (*Config, error) { return Load(from) }, filled: l.filled, Warnings: l.warnings}
 	c.as = func(text []byte) (*Config, error) { next := from; next.text = text; return Load(next) }
 	for i := range settings {
 		key := settings[i].Key
@@ -84,12 +84,17 @@ func Load(from Sources) (*Config, error) {
 }
 
 // Reload reads the same sources again. With an error the receiver, the last
-// good one, stays in force. A config that does not come from Load stays as it is.
+// good one, stays in force; a settings file that said something and says nothing
+// any more is an *EmptiedError. A config that does not come from Load stays as it is.
 func (c *Config) Reload() (*Config, error) {
 	if c.again == nil {
 		return c, nil
 	}
-	return c.again()
+	next, err := c.again()
+	if err == nil && c.filled && !next.filled {
+		return nil, &EmptiedError{File: filepath.Base(c.file)}
+	}
+	return next, err
 }
 
 // loader gathers the layers. Its errors are collected, so that all wrong
@@ -100,6 +105,7 @@ type loader struct {
 	origin   map[string]string
 	wrong    []error
 	warnings []string
+	filled   bool // the file says something
 }
 
 func (l *loader) layer(p koanf.Provider, parser koanf.Parser) {
@@ -111,7 +117,9 @@ func (l *loader) layer(p koanf.Provider, parser koanf.Parser) {
 // file reads the settings file.
 func (l *loader) file() {
 	if l.from.text != nil {
-		l.layer(rawbytes.Provider(l.from.text), &fileParser{name: filepath.Base(l.from.File), origin: l.origin})
+		parser := &fileParser{name: filepath.Base(l.from.File), origin: l.origin}
+		l.layer(rawbytes.Provider(l.from.text), parser)
+		l.filled = parser.filled
 		return
 	}
 	if l.from.File == "" {
@@ -134,6 +142,7 @@ func (l *loader) file() {
 	}
 	parser := &fileParser{name: filepath.Base(l.from.File), origin: l.origin}
 	l.layer(rawbytes.Provider(text), parser)
+	l.filled = parser.filled
 	if parser.secrets && info.Mode().Perm()&0o077 != 0 && os.PathSeparator == '/' {
 		l.warn("%s holds keys and can be read by other users of this machine: "+exposedWarning, parser.name)
 	}

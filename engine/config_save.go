@@ -123,7 +123,7 @@ func (d settingsDesk) change(ctx context.Context, ask admin.SettingsChange) (*ad
 		return nil, refusedSettings("settings_unwritable", "The settings file cannot be written: "+err.Error()+".", "Make its folder writable to this user, or edit it by hand.", http.StatusConflict)
 	}
 	out.Saved, out.Revision = true, revisionOf(fresh)
-	if err := d.e.Reload(ctx); err != nil {
+	if err := d.e.reload(ctx, true); err != nil {
 		out.Warnings = append(out.Warnings, "It is saved, and not in force yet: "+err.Error())
 	}
 	return out, nil

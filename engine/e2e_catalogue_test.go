@@ -136,7 +136,7 @@ func TestAChangedCatalogueCountsAtOnceAndAWrongOneChangesNothing(t *testing.T) {
 	}
 
 	write("models:\n  - nam: house:1b\n")
-	r.await(t, "the wrong file to be noticed", func() bool { return r.reloadErr.Load() != nil })
+	r.await(t, "the wrong file to be noticed", func() bool { return r.catalogueErr.Load() != nil })
 	if told := fmt.Sprint(r.settingsFindings()); !strings.Contains(told, "catalogue.yaml:2: an entry needs a name") {
 		t.Errorf("doctor says: %s", told)
 	}

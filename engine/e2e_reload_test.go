@@ -1,11 +1,16 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
+	"bellwether/engine/admin"
 	"bellwether/engine/route"
 	"bellwether/engine/runtime/runtimetest"
 )
@@ -63,6 +68,116 @@ func TestChangedSettingsCountAtOnceAndWrongOnesChangeNothing(t *testing.T) {
 	if a, _ := r.policy.Load().AliasFor("auto"); a == nil || a.Profile != route.ProfileBalanced {
 		t.Error("the built-in aliases are gone")
 	}
+}
+
+// A mistake in the owner's catalogue is no reason to leave right settings out, nor
+// to refuse a change of them, and the other way round.
+func TestSettingsAndCatalogueAreTakenOverEachByItself(t *testing.T) {
+	r := newRig(t, spec{catalogue: shipped, config: quick, fakes: map[string]runtimetest.FakeConfig{
+		"ollama": {Models: []runtimetest.FakeModel{{Name: "chat:1b"}, {Name: "house:1b"}}}}})
+	file := r.conf().file
+	original, err := os.ReadFile(file)
+	must(t, err)
+	write := func(path, text string) {
+		t.Helper()
+		must(t, os.WriteFile(path, []byte(text), 0o600))
+	}
+	write(r.conf().OwnCatalogue(), "models:\n  - nam: house:1b\n")
+	write(file, "aliases: {work: {models: [chat:1b]}}\n"+string(original))
+	if err := r.Reload(t.Context()); err != nil {
+		t.Errorf("right settings beside a wrong catalogue: %v", err)
+	}
+	if a, _ := r.policy.Load().AliasFor("work"); a == nil {
+		t.Error("right settings beside a wrong catalogue do not count")
+	}
+	told := fmt.Sprint(r.settingsFindings())
+	if !strings.Contains(told, "catalogue.yaml:2: an entry needs a name") || strings.Contains(told, "The settings file is wrong") {
+		t.Errorf("doctor says: %s", told)
+	}
+	if s := (settingsDesk{r.Engine}).Settings(); s.Error != "" {
+		t.Errorf("the settings page says of right settings: %s", s.Error)
+	}
+	if err := (settingsDesk{r.Engine}).Pin(t.Context(), "chat:1b", true); err != nil {
+		t.Errorf("pin beside a wrong catalogue: %v", err)
+	}
+
+	write(file, "log_levl: info\n"+string(original))
+	write(r.conf().OwnCatalogue(), "models:\n  - name: house:1b\n    priors: {any: 0.7 my tests 2026-11}\n")
+	if err := r.Reload(t.Context()); err == nil {
+		t.Error("wrong settings are taken over")
+	}
+	r.await(t, "a right catalogue beside wrong settings to count", func() bool { return r.worth("house:1b", "any").Value == 0.7 })
+	told = fmt.Sprint(r.settingsFindings())
+	if !strings.Contains(told, "log_levl") || strings.Contains(told, "Your catalogue.yaml is wrong") {
+		t.Errorf("doctor says: %s", told)
+	}
+}
+
+// An editor may empty a file before it writes it. That is no wish for defaults;
+// to take the last setting out on the settings page is.
+func TestAnEmptiedFileLeavesTheLastGoodInForce(t *testing.T) {
+	r := newRig(t, spec{catalogue: shipped, config: quick, fakes: map[string]runtimetest.FakeConfig{
+		"ollama": {Models: []runtimetest.FakeModel{{Name: "house:1b"}}}}})
+	file, own := r.conf().file, r.conf().OwnCatalogue()
+	original, err := os.ReadFile(file)
+	must(t, err)
+	before := r.policy.Load().Hash
+	must(t, os.WriteFile(own, []byte("models:\n  - name: house:1b\n    priors: {any: 0.7 my tests 2026-11}\n"), 0o600))
+	must(t, r.Reload(t.Context()))
+	for name, text := range map[string]string{"nothing": "", "blanks": " \n\n", "comments": "# later\n", "a line of dashes": "---\n"} {
+		must(t, os.WriteFile(file, []byte(text), 0o600))
+		must(t, os.WriteFile(own, []byte(text), 0o600))
+		var emptied *EmptiedError
+		if err := r.Reload(t.Context()); !errors.As(err, &emptied) || emptied.File != "config.yaml" {
+			t.Errorf("%s: got %v", name, err)
+		}
+		if r.policy.Load().Hash != before || r.worth("house:1b", "any").Value != 0.7 {
+			t.Errorf("%s: what was in force is gone", name)
+		}
+		told := fmt.Sprint(r.settingsFindings())
+		for _, want := range []string{"settings file is empty or gone, and the settings before stay", "catalogue.yaml is empty, and what it said"} {
+			if !strings.Contains(told, want) {
+				t.Errorf("%s: doctor does not say %q: %s", name, want, told)
+			}
+		}
+	}
+	must(t, os.WriteFile(file, append(original, "\nresponse_model_field: deployment\n"...), 0o600))
+	must(t, os.WriteFile(own, []byte("{}"), 0o600)) // which says that nothing is meant
+	must(t, r.Reload(t.Context()))
+	if told := fmt.Sprint(r.settingsFindings()); strings.Contains(told, "is empty") || r.conf().ResponseModelField != "deployment" {
+		t.Errorf("written again: %s, doctor says %s", r.conf().ResponseModelField, told)
+	}
+
+	must(t, os.WriteFile(file, []byte("response_model_field: deployment\n"), 0o600))
+	must(t, r.Reload(t.Context()))
+	desk := settingsDesk{r.Engine}
+	out, err := desk.change(t.Context(), admin.SettingsChange{Revision: desk.revision(), Changes: map[string]*string{"response_model_field": nil}})
+	if err != nil || !out.Saved || len(out.Warnings) > 0 || r.conf().ResponseModelField == "deployment" || r.reloadErr.Load() != nil {
+		t.Errorf("the last setting taken out on the settings page: %+v, %v", out, err)
+	}
+	must(t, r.Reload(t.Context())) // as the watch does
+}
+
+func TestASlowReloadIsTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var said strings.Builder
+		log := slog.New(slog.NewTextHandler(&said, nil))
+		tellIfSlow(log, slowReload)()
+		time.Sleep(time.Minute)
+		if said.Len() > 0 {
+			t.Errorf("a quick reload is told: %s", said.String())
+		}
+		end := tellIfSlow(log, slowReload)
+		time.Sleep(slowReload)
+		synctest.Wait()
+		if !strings.Contains(said.String(), "being taken over") {
+			t.Errorf("a slow reload says: %s", said.String())
+		}
+		end()
+		if !strings.Contains(said.String(), "took=2s") {
+			t.Errorf("at its end: %s", said.String())
+		}
+	})
 }
 
 // Keys and limits of the door change without a restart too.

@@ -107,13 +107,17 @@ type Engine struct {
 	policy      atomic.Pointer[route.Policy]
 	catalogue   atomic.Pointer[evidence.Catalogue]
 	reloadErr   atomic.Pointer[error] // why the settings file was not taken over
-	reloading   sync.Mutex            // held over a reload
-	saving      sync.Mutex            // held over a change of the settings file: read, compare, write
-	logins      sync.Mutex            // held over a look at the login item and what is done about it
-	publishing  sync.Mutex            // guards published
-	published   policyParts
-	listeners   []net.Listener
-	address     string // what apps point at
+	// catalogueErr is why the owner's catalogue was not; own is what the one in
+	// force is, which a reload alone changes once the engine is assembled.
+	catalogueErr atomic.Pointer[error]
+	own          ownState
+	reloading    sync.Mutex // held over a reload
+	saving       sync.Mutex // held over a change of the settings file: read, compare, write
+	logins       sync.Mutex // held over a look at the login item and what is done about it
+	publishing   sync.Mutex // guards published
+	published    policyParts
+	listeners    []net.Listener
+	address      string // what apps point at
 	// pulls takes what autoPull asks for; its buffer is what may wait for Run.
 	pulls chan string
 	// errands takes work of inBackground; its buffer is what may wait for Run.

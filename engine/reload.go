@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"os"
 	"reflect"
 	"slices"
@@ -10,7 +11,6 @@ import (
 	"time"
 
 	"bellwether/engine/admin"
-	"bellwether/engine/evidence"
 )
 
 // watchEvery is how often the settings file is looked at. Editors replace files,
@@ -54,34 +54,96 @@ func markOf(path string) fileMark {
 	return fileMark{info.Size(), info.ModTime()}
 }
 
+// slowReload is how long a reload may take before the log says that it is under
+// way, so that whoever has saved and sees no effect knows why.
+const slowReload = 2 * time.Second
+
 // Reload reads the settings and the owner's catalogue again and puts in force
-// what counts at once; what counts after a restart is told. With an error in
-// either, both stay as they are.
-func (e *Engine) Reload(ctx context.Context) error {
+// what counts at once; what counts after a restart is told. Each is taken over by
+// itself: with an error in one it stays as it was, and the other counts. The
+// error is that of the settings; both are logged, and told by doctor.
+func (e *Engine) Reload(ctx context.Context) error { return e.reload(ctx, false) }
+
+// reload is Reload. emptied says that settings that hold nothing any more are
+// meant so, and no editor's that is about to write them.
+func (e *Engine) reload(ctx context.Context, emptied bool) error {
 	e.reloading.Lock() // so that what was read first is not put in force last
 	defer e.reloading.Unlock()
-	old := e.conf()
-	next, err := old.Reload()
-	catalogue, wrong := ReadCatalogue(e.opts.Catalogue, old.OwnCatalogue())
-	if err = errors.Join(err, wrong); err != nil {
-		for line := range strings.Lines(err.Error()) {
-			e.log.Error("the settings are wrong; the last good ones stay in force", "err", strings.TrimSuffix(line, "\n"))
-		}
-		e.reloadErr.Store(&err)
+	defer tellIfSlow(e.log, slowReload)()
+	learned := e.reloadCatalogue()
+	changed, err := e.reloadSettings(emptied)
+	if !learned && !changed {
 		return err
+	}
+	// What catalogue and settings say of models is laid over them as they are
+	// observed; that of their identities counts for contracts.
+	if err := e.agent.Refresh(ctx); err != nil && !errors.Is(err, context.Canceled) {
+		e.log.Warn("the models could not be looked at again", "err", err)
+	}
+	e.binder.Saved()
+	e.feed.Touched()
+	return err
+}
+
+// tellIfSlow logs that a reload is under way once it has taken so long, and how
+// long it took when end is called.
+func tellIfSlow(log *slog.Logger, after time.Duration) (end func()) {
+	began := time.Now()
+	slow := time.AfterFunc(after, func() {
+		log.Warn("changed settings are being taken over, and it takes long; until then those before count")
+	})
+	return func() {
+		if !slow.Stop() {
+			log.Info("the changed settings are taken over", "took", time.Since(began).Round(time.Millisecond))
+		}
+	}
+}
+
+// reloadCatalogue takes the owner's catalogue over, and reports whether it says
+// something else than before.
+func (e *Engine) reloadCatalogue() (learned bool) {
+	next, own, err := readCatalogue(e.opts.Catalogue, e.conf().OwnCatalogue())
+	if err == nil && own == ownEmptied && e.own == ownSays {
+		err = &EmptiedError{File: ownCatalogue}
+	}
+	if err != nil {
+		e.logWrong("the catalogue is wrong; the last good one stays in force", err)
+		e.catalogueErr.Store(&err)
+		return false
+	}
+	e.catalogueErr.Store(nil)
+	e.own = own
+	if reflect.DeepEqual(next, e.catalogue.Load()) {
+		return false
+	}
+	e.catalogue.Store(next)
+	e.log.Info("the changed catalogue is in force", "models", len(next.Entries()))
+	return true
+}
+
+// reloadSettings takes the settings over, and reports whether any has changed.
+func (e *Engine) reloadSettings(emptied bool) (changed bool, err error) {
+	old := e.conf()
+	read := old.Reload
+	if emptied {
+		read = old.again
+	}
+	next, err := read()
+	if err != nil {
+		e.logWrong("the settings are wrong; the last good ones stay in force", err)
+		e.reloadErr.Store(&err)
+		return false, err
 	}
 	e.reloadErr.Store(nil)
 	live, restart := old.Changes(next)
 	if len(restart) > 0 {
 		e.log.Warn("changed settings that count after a restart", "settings", strings.Join(restart, ", "))
 	}
-	learned := !reflect.DeepEqual(catalogue, e.catalogue.Load())
-	if len(live) == 0 && len(restart) == 0 && !learned {
-		return nil
-	}
-	e.catalogue.Store(catalogue)
-	if learned {
-		e.log.Info("the changed catalogue is in force", "models", len(catalogue.Entries()))
+	if len(live) == 0 && len(restart) == 0 {
+		if old.filled != next.filled {
+			e.config.Store(next)
+		}
+		return false, nil
 	}
 	for _, w := range next.Warnings {
 		e.log.Warn(w)
@@ -99,15 +161,21 @@ func (e *Engine) Reload(ctx context.Context) error {
 	if len(live) > 0 {
 		e.log.Info("changed settings are in force", "settings", strings.Join(live, ", "))
 	}
-	// What catalogue and settings say of models is laid over them as they are
-	// observed; that of their identities counts for contracts.
-	if err := e.agent.Refresh(ctx); err != nil && !errors.Is(err, context.Canceled) {
-		e.log.Warn("the models could not be looked at again", "err", err)
-	}
-	e.binder.Saved()
-	e.feed.Touched()
-	return nil
+	return true, nil
 }
+
+// logWrong logs every fault of a file by itself.
+func (e *Engine) logWrong(what string, err error) {
+	for line := range strings.Lines(err.Error()) {
+		e.log.Error(what, "err", strings.TrimSuffix(line, "\n"))
+	}
+}
+
+// EmptiedError says that a file that held something holds nothing any more: an
+// editor may have emptied it and be about to write it.
+type EmptiedError struct{ File string }
+
+func (e *EmptiedError) Error() string { return e.File + " is empty or gone" }
 
 // conf returns the settings in force. Those that count after a restart may
 // stand there as they will be.
@@ -118,7 +186,10 @@ func (e *Engine) settingsFindings() []admin.Finding {
 	var found []admin.Finding
 	c := e.conf()
 	if err := e.reloadErr.Load(); err != nil {
-		found = append(found, wrongFiles(*err)...)
+		found = append(found, wrongSettingsFile(*err))
+	}
+	if err := e.catalogueErr.Load(); err != nil {
+		found = append(found, wrongCatalogue(*err))
 	}
 	if _, restart := e.opts.Config.Changes(c); len(restart) > 0 {
 		found = append(found, finding("settings", "note", "Restart Bellwether when it suits.",
@@ -132,32 +203,22 @@ func (e *Engine) settingsFindings() []admin.Finding {
 	return found
 }
 
-// wrongFiles tells of the files that were not taken over, each by itself.
-func wrongFiles(err error) (out []admin.Finding) {
-	var settings, catalogue []string
-	var sort func(error)
-	sort = func(err error) {
-		if many, ok := err.(interface{ Unwrap() []error }); ok {
-			for _, e := range many.Unwrap() {
-				sort(e)
-			}
-			return
-		}
-		var entry *evidence.CatalogueError
-		if errors.As(err, &entry) || strings.Contains(err.Error(), ownCatalogue) {
-			catalogue = append(catalogue, err.Error())
-			return
-		}
-		settings = append(settings, err.Error())
+// wrongSettingsFile tells why the settings file was not taken over.
+func wrongSettingsFile(err error) admin.Finding {
+	if errors.As(err, new(*EmptiedError)) {
+		return finding("settings", "warning", "Write them again; it is read within seconds. For the defaults restart Bellwether.",
+			"The settings file is empty or gone, and the settings before stay in force.")
 	}
-	sort(err)
-	if len(settings) > 0 {
-		out = append(out, finding("settings", "broken", "Correct it; it is read again within seconds. bellwether config check shows the same.",
-			"The settings file is wrong, and the settings before stay in force: %s.", strings.Join(settings, "; ")))
+	return finding("settings", "broken", "Correct it; it is read again within seconds. bellwether config check shows the same.",
+		"The settings file is wrong, and the settings before stay in force: %s.", strings.ReplaceAll(err.Error(), "\n", "; "))
+}
+
+// wrongCatalogue tells why the owner's catalogue was not taken over.
+func wrongCatalogue(err error) admin.Finding {
+	if errors.As(err, new(*EmptiedError)) {
+		return finding("catalogue", "warning", "Write it again, or delete it; it is read within seconds.",
+			"Your "+ownCatalogue+" is empty, and what it said of models before stays in force.")
 	}
-	if len(catalogue) > 0 {
-		out = append(out, finding("catalogue", "broken", "Correct it; it is read again within seconds.",
-			"Your "+ownCatalogue+" is wrong, and what was known of models before stays in force: %s.", strings.Join(catalogue, "; ")))
-	}
-	return out
+	return finding("catalogue", "broken", "Correct it; it is read again within seconds.",
+		"Your "+ownCatalogue+" is wrong, and what was known of models before stays in force: %s.", strings.ReplaceAll(err.Error(), "\n", "; "))
 }
