@@ -25,10 +25,17 @@ func TestHeadersThatMeanNothingAreRefused(t *testing.T) {
 		{"X-Fleet-Node", "attic", 400, "studio"},
 		{"X-Fleet-Node", "studio", 200, ""},
 		{"X-Fleet-No-Fallback", "true", 200, ""},
+		{"X-Fleet-No-Fallback", " Off", 200, ""},
+		{"X-Fleet-No-Fallback", "maybe", 400, "X-Fleet-No-Fallback says maybe"},
+		{"X-Fleet-No-Fallback", "t", 400, "true, false, 1, 0, yes, no, on, off"},
+		{"X-Fleet-Local", "2", 400, "X-Fleet-Local says 2"},
 	} {
 		a := r.post(t, "/v1/chat/completions", body, c.name, c.value)
 		if a.Status != c.status || !strings.Contains(string(a.Body), c.says) {
 			t.Errorf("%s: %s gave %d %s, want %d with %q", c.name, c.value, a.Status, a.Body, c.status, c.says)
 		}
+	}
+	if a := r.get(t, "/api/tags", "X-Fleet-Local", "here"); a.Status != 400 || !strings.Contains(string(a.Body), "X-Fleet-Local") {
+		t.Errorf("metadata: %d %s", a.Status, a.Body)
 	}
 }

@@ -189,6 +189,10 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Allow", ep.allow())
 		g.refuse(w, protocolOf(path, r), wrongMethod(r.Method, ep), "")
 	default:
+		if p := checkFlags(r.Header); p != nil {
+			g.refuse(w, protocolOf(path, r), p, "")
+			return
+		}
 		ep.serve(w, r, who)
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"bellwether/engine/dialect"
 	"bellwether/engine/fleet"
+	"bellwether/engine/route"
 )
 
 // ollamaVersion is the version we report to Ollama clients: they gate
@@ -93,7 +94,10 @@ func (g *Gateway) find(name string, thisNode bool) (listing, bool) {
 	return listing{}, false
 }
 
-func localOnly(r *http.Request) bool { return r.Header.Get("X-Fleet-Local") != "" }
+func localOnly(r *http.Request) bool {
+	on, _ := route.FlagOf(r.Header.Get("X-Fleet-Local"))
+	return on
+}
 
 func (l listing) modified() time.Time {
 	if l.best.ModifiedAt.IsZero() {

@@ -31,6 +31,24 @@ func (x *exchange) checkOverrides() *dialect.Problem {
 	return nil
 }
 
+// Headers that are on or off, and the words for it.
+var (
+	flags     = []string{"X-Fleet-No-Fallback", "X-Fleet-Local"}
+	flagWords = []string{"true", "false", "1", "0", "yes", "no", "on", "off"}
+)
+
+// checkFlags refuses a request with a header that is neither on nor off.
+func checkFlags(h http.Header) *dialect.Problem {
+	for _, name := range flags {
+		for _, word := range h[name] {
+			if _, ok := route.FlagOf(word); !ok {
+				return wrongHeader(name, word, flagWords)
+			}
+		}
+	}
+	return nil
+}
+
 func wrongHeader(name, value string, known []string) *dialect.Problem {
 	no := false
 	return &dialect.Problem{Status: http.StatusBadRequest, Code: "invalid_header", Param: name, Retry: &no,

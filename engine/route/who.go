@@ -131,13 +131,24 @@ func ClassOf(priority string) (batch, ok bool) {
 	}
 }
 
-func isTrue(s string) bool {
-	switch strings.ToLower(s) {
+// FlagOf reads the word of a header that is on or off; ok is false for one that
+// means neither. Absent is off.
+func FlagOf(word string) (on, ok bool) {
+	switch strings.ToLower(strings.TrimSpace(word)) {
 	case "1", "true", "yes", "on":
-		return true
+		return true, true
+	case "", "0", "false", "no", "off":
+		return false, true
 	default:
-		return false
+		return false, false
 	}
+}
+
+// isTrue reads a header whose words were checked; a word that means nothing is
+// taken for the stricter one.
+func isTrue(word string) bool {
+	on, ok := FlagOf(word)
+	return on || !ok
 }
 
 // NamedSession returns the key of a session that was named by X-Fleet-Session.
