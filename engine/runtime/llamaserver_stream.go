@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -273,18 +272,13 @@ func (s *openAIReader) timed(c *dialect.Chunk, v dialect.Raw) {
 	for m := range dialect.Members(v) {
 		switch m.Name {
 		case "prompt_ms":
-			s.timings.Prefill = millis(m.Value)
+			s.timings.Prefill = span(m.Value, time.Millisecond)
 		case "predicted_ms":
-			s.timings.Decode = millis(m.Value)
+			s.timings.Decode = span(m.Value, time.Millisecond)
 		}
 	}
 	s.timings.Total = s.timings.Prefill + s.timings.Decode
 	c.Timings = &s.timings
-}
-
-func millis(v dialect.Raw) time.Duration {
-	f, _ := strconv.ParseFloat(string(v), 64)
-	return time.Duration(f * float64(time.Millisecond))
 }
 
 // native reads why llama.cpp's own form ended.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strconv"
 
 	"bellwether/engine/dialect"
 	"bellwether/engine/fleet"
@@ -160,10 +161,11 @@ func (o *Ollama) progress(ctx context.Context, path string, body []byte, line fu
 }
 
 func size(v dialect.Raw) int64 {
-	if n := count(v); n > 0 {
-		return int64(n)
+	n, err := strconv.ParseInt(string(v), 10, 64)
+	if err != nil {
+		return 0
 	}
-	return 0
+	return max(n, 0)
 }
 
 func wrap(what string, err error) error {

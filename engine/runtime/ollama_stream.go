@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -147,19 +146,14 @@ func (s *ollamaStream) number(name string, v dialect.Raw) {
 	case "eval_count":
 		s.usage.Output = count(v)
 	case "total_duration":
-		s.timings.Total = nanos(v)
+		s.timings.Total = span(v, time.Nanosecond)
 	case "load_duration":
-		s.timings.Load = nanos(v)
+		s.timings.Load = span(v, time.Nanosecond)
 	case "prompt_eval_duration":
-		s.timings.Prefill = nanos(v)
+		s.timings.Prefill = span(v, time.Nanosecond)
 	case "eval_duration":
-		s.timings.Decode = nanos(v)
+		s.timings.Decode = span(v, time.Nanosecond)
 	}
-}
-
-func nanos(v dialect.Raw) time.Duration {
-	n, _ := strconv.ParseInt(string(v), 10, 64)
-	return time.Duration(n)
 }
 
 func textOf(v dialect.Raw) dialect.Text {

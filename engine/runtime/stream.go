@@ -4,6 +4,7 @@ import (
 	"io"
 	"strconv"
 	"sync/atomic"
+	"time"
 
 	"bellwether/engine/dialect"
 	"bellwether/engine/fleet"
@@ -101,13 +102,32 @@ func (a *answer) remark(finish dialect.Finish, u *dialect.Usage) {
 	}
 }
 
-// count reads a whole number of the metadata, -1 when it is none.
+// What no runtime can mean: sums of such numbers overflow, and a rate or a price
+// made from one is worth nothing.
+const (
+	mostTokens  = 1_000_000_000      // of one request
+	longestSpan = 7 * 24 * time.Hour // of one part of it
+)
+
+// count reads a whole number of the metadata, -1 (unknown) when it is none, is
+// negative or over mostTokens.
 func count(v dialect.Raw) int {
 	n, err := strconv.Atoi(string(v))
-	if err != nil {
+	if err != nil || n < 0 || n > mostTokens {
 		return -1
 	}
 	return n
+}
+
+// span reads a time in units, 0 (not given) when it is none, is negative or
+// over longestSpan.
+func span(v dialect.Raw, unit time.Duration) time.Duration {
+	f, err := strconv.ParseFloat(string(v), 64)
+	f *= float64(unit)
+	if err != nil || !(f >= 0 && f <= float64(longestSpan)) { // NaN is neither
+		return 0
+	}
+	return time.Duration(f)
 }
 
 // vector reads an array of numbers; ok is false when one is not a number.

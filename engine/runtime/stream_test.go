@@ -253,6 +253,21 @@ func TestWordsWhereACallIsRequiredAreNoAnswer(t *testing.T) {
 	}
 }
 
+func TestCountsAndTimesThatNobodyCanMeanAreUnknown(t *testing.T) {
+	for _, n := range []string{"4611686018427387904", "9223372036854775807", "99999999999999999999", "-4611686018427387904", "-1", "1000000001", "1e300", `"7"`} {
+		c, err := ollamaLines(`{"message":{"content":"a"},"done":true,"prompt_eval_count":` + n + `,"eval_count":` + n + `,"eval_duration":` + n + `}`).Next()
+		if err != nil || *c.Usage != dialect.NoUsage || c.Timings.Decode < 0 || c.Timings.Decode > longestSpan {
+			t.Errorf("Ollama, %s: %v, %+v, %+v", n, err, c.Usage, c.Timings)
+		}
+		s := events(`{"choices":[{"index":0,"delta":{"content":"a"}}]}`, `{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}],"usage":{"prompt_tokens":`+n+`,"completion_tokens":`+n+`,"prompt_tokens_details":{"cached_tokens":`+n+`}},"timings":{"predicted_ms":`+n+`}}`, `[DONE]`)
+		for c, err = s.Next(); err == nil; c, err = s.Next() {
+			if c.Usage != nil && *c.Usage != dialect.NoUsage || c.Timings != nil && (c.Timings.Decode < 0 || c.Timings.Decode > longestSpan) {
+				t.Errorf("llama-server, %s: %+v, %+v", n, c.Usage, c.Timings)
+			}
+		}
+	}
+}
+
 func TestInfillAnswersInLlamaCppsOwnForm(t *testing.T) {
 	wantChunks(t, events(`{"content":"a","stop":false}`, `{"content":"","stop":true,"stop_type":"limit","tokens_predicted":4,"tokens_evaluated":9}`),
 		"text=a", "in=9 out=4 cached=-1 reasoning=-1", "finish=length final")
