@@ -44,6 +44,9 @@ func Explain(v *route.View, p *route.Policy, origin string, proto dialect.Protoc
 	if problem != nil {
 		return nil, problem
 	}
+	if problem = route.OverrideProblem(header.Get, p); problem != nil {
+		return nil, problem
+	}
 	if origin == "" {
 		for i := range v.Fleet.Nodes {
 			if n := &v.Fleet.Nodes[i]; n.Local {

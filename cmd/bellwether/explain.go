@@ -7,6 +7,9 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"regexp"
+	"slices"
+	"strings"
 	"time"
 
 	"bellwether/engine"
@@ -23,11 +26,16 @@ type explainCmd struct {
 	Protocol string `help:"How the body is to be read." enum:"openai-chat,openai-completions,openai-responses,openai-embeddings,anthropic-messages,ollama-chat,ollama-generate,ollama-embed,auto" default:"auto"`
 	Session  string `help:"As if the header X-Fleet-Session named this session."`
 	App      string `help:"As if the header X-Fleet-App named this app."`
+
+	Header []string `short:"H" sep:"none" help:"As if the request had this header, as curl takes it: -H 'X-Fleet-Profile: fast'. Repeatable." placeholder:"NAME: VALUE"`
 }
 
 func (c *explainCmd) Run(e *environ) error {
 	if (c.File == "") == (c.JSONL == "") {
 		return coded(exitUsage, "explain takes one request's FILE (or -), or --jsonl FILE")
+	}
+	if err := c.checkHeaders(); err != nil {
+		return err
 	}
 	if c.JSONL != "" {
 		judge, err := c.judge(e)
@@ -41,6 +49,9 @@ func (c *explainCmd) Run(e *environ) error {
 		return err
 	}
 	if route.IsScenario(string(body)) {
+		if len(c.Header) > 0 {
+			return coded(exitUsage, "%s is a scenario, which holds its own request: --header is for a request's body", c.File)
+		}
 		return c.replay(e, string(body))
 	}
 	judge, err := c.judge(e)
@@ -118,13 +129,37 @@ func (e *environ) tellAge(path string) {
 	}
 }
 
+// headers sets those of the request that is explained. Of a header that is given
+// twice the first counts, as the gateway reads it.
 func (c *explainCmd) headers(set func(name, value string)) {
+	for _, h := range slices.Backward(c.Header) {
+		name, value, _ := strings.Cut(h, ":")
+		set(name, strings.TrimSpace(value))
+	}
 	if c.Session != "" {
 		set("X-Fleet-Session", c.Session)
 	}
 	if c.App != "" {
 		set("X-Fleet-App", c.App)
 	}
+}
+
+// headerLine is a name, a colon and a value of one line.
+var headerLine = regexp.MustCompile(`^[A-Za-z0-9_-]+:[^\x00-\x08\x0a-\x1f\x7f]*$`)
+
+// checkHeaders refuses what is no header, and the one that is ours: it lets the
+// command in, and no app sends it.
+func (c *explainCmd) checkHeaders() error {
+	for _, h := range c.Header {
+		name, _, _ := strings.Cut(h, ":")
+		switch {
+		case !headerLine.MatchString(h):
+			return coded(exitUsage, "%q is no header: write NAME: VALUE, as in --header 'X-Fleet-Profile: fast'", h)
+		case strings.EqualFold(name, "X-Fleet-Admin"):
+			return coded(exitUsage, "X-Fleet-Admin is between this command and the engine: no request is routed by it")
+		}
+	}
+	return nil
 }
 
 func (c *explainCmd) live(client *client, body []byte) (*admin.Explained, error) {

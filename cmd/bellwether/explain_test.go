@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -81,6 +82,37 @@ func TestExplainWorksOnWhatTheEngineLeft(t *testing.T) {
 	}
 	h.runWith(t, chat("nothing", true), "explain", "-").ends(t, exitRefused).says(t, "bellwether models pull nothing")
 	h.runWith(t, chat("tiny", true), "explain", "--snapshot", filepath.Join(h.dir, "config.yaml"), "-").ends(t, exitFailed)
+}
+
+// What a request asks for by its headers is explained with them, of the running
+// engine as of a saved state.
+func TestExplainTakesTheHeadersOfARequest(t *testing.T) {
+	t.Parallel()
+	h, _ := studio(t)
+	h.ask(t, "tiny")
+	saved := filepath.Join(t.TempDir(), "saved")
+	h.run(t, "status", "--snapshot", saved).ends(t, exitDone)
+	file := filepath.Join(t.TempDir(), "request.json")
+	if err := os.WriteFile(file, []byte(chat("auto", false)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, from := range [][]string{{"--live"}, {"--snapshot", saved}} {
+		explain := func(more ...string) said {
+			return h.run(t, slices.Concat([]string{"explain", file, "--json"}, from, more)...)
+		}
+		x := decode[admin.Explained](t, explain("-H", "X-Fleet-Profile: fast", "--header", "x-fleet-tags: night, cron", "-H", "X-Fleet-Priority:batch",
+			"-H", "X-Fleet-No-Fallback: 1", "-H", "X-Fleet-Locality: this_node", "-H", "X-Fleet-Profile: quality").ends(t, exitDone).out)
+		n := x.Requirements
+		if x.Record.Profile != "fast" || !n.Batch || !n.NoFallback || n.Locality != "this_node" || strings.Join(n.Tags, " ") != "night cron" {
+			t.Errorf("%v: profile %s, needs %+v", from, x.Record.Profile, n)
+		}
+		explain("-H", "X-Fleet-Node: nowhere").ends(t, exitRefused).says(t, "nowhere")
+		explain("-H", "X-Fleet-Profile: fst").ends(t, exitRefused).says(t, "X-Fleet-Profile says fst", "balanced, fast, quality")
+		explain("-H", "X-Fleet-No-Fallback: maybe").ends(t, exitRefused).says(t, "X-Fleet-No-Fallback says maybe")
+		explain("-H", "X-Fleet-Profile").ends(t, exitUsage)
+		explain("-H", "X-Fleet-Profile: a\nb: c").ends(t, exitUsage)
+		explain("-H", "X-Fleet-Admin: me").ends(t, exitUsage)
+	}
 }
 
 func TestExplainTellsProtocolsApart(t *testing.T) {
