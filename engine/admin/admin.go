@@ -237,7 +237,11 @@ func (a *api) decisions(w http.ResponseWriter, r *http.Request) {
 }
 
 func (a *api) decision(w http.ResponseWriter, r *http.Request) {
-	rec, err := a.Store.Decision(r.Context(), r.PathValue("id"))
+	id := r.PathValue("id")
+	rec, err := a.Store.Decision(r.Context(), id)
+	if request := requestOf(id); errors.Is(err, store.ErrNotFound) && request != id {
+		rec, err = a.Store.Decision(r.Context(), request)
+	}
 	if err != nil {
 		a.storeTrouble(w, err)
 		return
