@@ -156,8 +156,8 @@ func Installed(f *fleet.Snapshot, name string) bool {
 	return deploymentNamed(f, name) != nil
 }
 
-// nearest returns up to three installed models whose names resemble one.
-func nearest(f *fleet.Snapshot, name string) []string {
+// nearest returns up to three installed models of a role whose names resemble one.
+func nearest(f *fleet.Snapshot, name string, role Role) []string {
 	type near struct {
 		name string
 		far  int
@@ -167,9 +167,10 @@ func nearest(f *fleet.Snapshot, name string) []string {
 	var all []near
 	for i := range f.Nodes {
 		for k := range f.Nodes[i].Deployments {
-			model := f.Nodes[i].Deployments[k].ID.Model
+			d := &f.Nodes[i].Deployments[k]
+			model := d.ID.Model
 			canon := fleet.CanonicalModel(model)
-			if seen[canon] {
+			if seen[canon] || !mayServe(d, role) {
 				continue
 			}
 			seen[canon] = true
@@ -191,17 +192,23 @@ func nearest(f *fleet.Snapshot, name string) []string {
 	return out
 }
 
-// installed returns up to limit names of models of the fleet, sorted, and how
-// many there are in all.
-func installed(f *fleet.Snapshot, limit int) (names []string, all int) {
+// installed returns the names of the fleet's models of a role, sorted.
+func installed(f *fleet.Snapshot, role Role) (names []string) {
 	for i := range f.Nodes {
 		for k := range f.Nodes[i].Deployments {
-			names = append(names, f.Nodes[i].Deployments[k].ID.Model)
+			if d := &f.Nodes[i].Deployments[k]; mayServe(d, role) {
+				names = append(names, d.ID.Model)
+			}
 		}
 	}
 	slices.Sort(names)
-	names = slices.Compact(names)
-	return names[:min(limit, len(names))], len(names)
+	return slices.Compact(names)
+}
+
+// mayServe reports whether a deployment is not known to be of another role, nor
+// switched off: to name others would cost a person one more refusal.
+func mayServe(d *fleet.Deployment, role Role) bool {
+	return !d.Disabled && d.Can(roleCapability(role)).Support != fleet.No
 }
 
 // distance is the edit distance of two names, but names that share everything

@@ -89,7 +89,7 @@ func TestNearestNamesAreSuggested(t *testing.T) {
 	for asked, want := range map[string][]string{
 		"qwen3:9b": {"qwen3:30b", "qwen3:8b"}, "quen3:8b": {"qwen3:8b"}, "nomic-embed": {"nomic-embed-text"}, "zzzzzzzzzz": nil,
 	} {
-		got := nearest(v.Fleet, asked)
+		got := nearest(v.Fleet, asked, RoleChat)
 		for _, w := range want {
 			if !slices.Contains(got, w) {
 				t.Errorf("%s: %v, want %v", asked, got, want)

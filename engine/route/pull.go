@@ -51,8 +51,8 @@ func (j *judge) giveUp() {
 			return
 		case j.p.AutoPull == "ask":
 			d.Status, d.RefuseCode = 503, RefuseAskPull
-			names, _ := installed(j.v.Fleet, 5)
-			j.reason("ask_pull", j.q.Model, strings.Join(nearest(j.v.Fleet, j.q.Model), ", "), strings.Join(names, ", "))
+			role := j.q.Needs.Role
+			j.reason("ask_pull", j.q.Model, strings.Join(nearest(j.v.Fleet, j.q.Model, role), ", "), fewOf(installed(j.v.Fleet, role)), j.chooser())
 			return
 		}
 		d.Status, d.RefuseCode = 404, RefuseUnknownModel
@@ -154,7 +154,11 @@ func (j *judge) wrongNode() bool {
 
 // unknown says why nothing by that name can serve, and what there is.
 func (j *judge) unknown() {
-	names, all := installed(j.v.Fleet, 5)
+	role := j.q.Needs.Role
+	all := 0
+	for i := range j.v.Fleet.Nodes {
+		all += len(j.v.Fleet.Nodes[i].Deployments)
+	}
 	switch {
 	case j.alias != nil && j.alias.open():
 		tags, lacking := strings.Join(j.alias.Tags, ", "), ""
@@ -167,8 +171,18 @@ func (j *judge) unknown() {
 	case all == 0:
 		j.reason("fleet_empty", j.q.Model)
 	default:
-		j.reason("unknown_model", j.q.Model, strings.Join(nearest(j.v.Fleet, j.q.Model), ", "), strings.Join(names, ", "), all, j.canPull())
+		j.reason("unknown_model", j.q.Model, strings.Join(nearest(j.v.Fleet, j.q.Model, role), ", "), fewOf(installed(j.v.Fleet, role)), all, j.canPull(), j.chooser())
 	}
+}
+
+// chooser is the name by which a chat request has a model chosen, "" where there
+// is none or nothing to choose.
+func (j *judge) chooser() string {
+	const auto = "auto"
+	if a, _ := j.p.AliasFor(auto); a == nil || j.q.Needs.Role != RoleChat || !j.hasChatModel() {
+		return ""
+	}
+	return auto
 }
 
 // pullTarget is where the first choice would be fetched to, nil if it may not

@@ -113,6 +113,7 @@ func (d *Decision) byExclusion(p *dialect.Problem, q *Query) {
 	case fleet.CodeCapability:
 		p.Param = capabilityParams[fleet.Capability(x.text(1))]
 	}
+	d.byManyModels(p, q, x)
 }
 
 // capabilityParams names the request's field behind a capability.
@@ -158,8 +159,8 @@ func (d *Decision) byReason(p *dialect.Problem, q *Query) {
 		p.Status, p.Code = 503, RefuseAskPull
 		p.RetryAfter = retryAsk
 		p.Message = fmt.Sprintf("model '%s' is not installed: waiting for approval to fetch it.", q.Model)
-		p.Remedy = fmt.Sprintf("Its owner fetches it with `bellwether models pull %s`; or ask for an installed model.%s",
-			q.Model, cmp.Or(similarWords(t(1)), installedWords(t(2))))
+		p.Remedy = fmt.Sprintf("Its owner fetches it with `bellwether models pull %s`; or ask for %s.%s",
+			q.Model, otherWords(t(3)), cmp.Or(similarWords(t(1)), installedWords(t(2))))
 	case "unknown_node":
 		p.Param = "X-Fleet-Node"
 		p.Message = fmt.Sprintf("no node of the fleet is called %s.", t(0))
@@ -199,11 +200,20 @@ func (d *Decision) notFound(p *dialect.Problem, q *Query, r Reason, t func(int) 
 		p.Remedy = fmt.Sprintf("No machine has any model yet. Fetch one with `bellwether models pull %s`, and see that a runtime is up with `bellwether doctor`.", q.Model)
 	default:
 		if able, known := operandAt(r.Operands, 4).(bool); known && !able { // nothing here fetches models
-			p.Remedy = "Ask for an installed model, or serve this one with a runtime." + cmp.Or(similarWords(t(1)), installedWords(t(2)))
+			p.Remedy = "Ask for " + otherWords(t(5)) + ", or serve this one with a runtime." + cmp.Or(similarWords(t(1)), installedWords(t(2)))
 			return
 		}
-		p.Remedy = fmt.Sprintf("Fetch it with `bellwether models pull %s`, or ask for an installed model.%s", q.Model, cmp.Or(similarWords(t(1)), installedWords(t(2))))
+		p.Remedy = fmt.Sprintf("Fetch it with `bellwether models pull %s`, or ask for %s.%s", q.Model, otherWords(t(5)), cmp.Or(similarWords(t(1)), installedWords(t(2))))
 	}
+}
+
+// otherWords say what to ask for instead; auto is the name that chooses, "" where
+// there is nothing to choose.
+func otherWords(auto string) string {
+	if auto == "" {
+		return "an installed model"
+	}
+	return "an installed model, or for " + auto + ", which chooses one"
 }
 
 func similarWords(names string) string {

@@ -2,6 +2,7 @@ package route
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -30,6 +31,16 @@ node studio id n1 memory 64GB bandwidth 400
   model ollama/embed weights 1GB caps embed
 `
 
+// many are chat models that hear nothing.
+var many = func() string {
+	var b strings.Builder
+	b.WriteString("node studio\n")
+	for i := range 9 {
+		fmt.Fprintf(&b, " model ollama/a%d weights 1GB loaded 65536 max_context 65536 caps llm,!audio_in\n", i+1)
+	}
+	return b.String()
+}()
+
 func TestRefusalsNameStatusReasonAndRemedy(t *testing.T) {
 	yes, no := "yes", "no"
 	for name, c := range map[string]struct {
@@ -43,26 +54,32 @@ func TestRefusalsNameStatusReasonAndRemedy(t *testing.T) {
 		retry   string // yes, no
 		after   time.Duration
 	}{
-		"unknown model": {home + "ask m3", false, 404, "model_not_found", "model 'm3' not found.", "Similar: m, m2.", "model", no, 0},
-		"nothing near":  {home + "ask something-else-altogether", false, 404, "model_not_found", "not found.", "Installed: embed, m, m2.", "model", no, 0},
-		"no model":      {"ask m", false, 404, "model_not_found", "model 'm' not found.", "bellwether models pull m", "model", no, 0},
-		"auto":          {"node studio memory 64GB bandwidth 400\n pool unified limit 60GB free 40GB\n runtime ollama pool unified\n model ollama/embed weights 300MB caps embed\nask auto", false, 404, "model_not_found", "model 'auto' not found: no machine has a chat model for auto to choose", "bellwether models pull NAME", "model", no, 0},
-		"claude":        {home + "ask claude-opus-4-5 may_pull in 9000", false, 400, "context_length_exceeded", "the largest context of claude-opus-4-5 is 8,192", "Shorten the prompt by at least 1,832 tokens, or use a model with a larger context.", "messages", no, 0},
-		"empty alias":   {home + "alias x profile fast tags gpu\nask x", false, 404, "model_not_found", "no machine has a chat model with the tags of x: gpu", "tags: [gpu]", "model", no, 0},
-		"absent alias":  {home + "alias x models gone\nask x", false, 404, "model_not_found", "none of its alias's models is installed (gone)", "Fetch one with `bellwether models pull NAME`, or change aliases.x.models.", "model", no, 0},
-		"too long":      {home + "ask m in 8000 out 1024", false, 400, "context_length_exceeded", "needs 9,024 tokens, and the largest context of m is 8,192", "Shorten the prompt by at least 832 tokens, or use a model with a larger context.", "messages", no, 0},
-		"no tools":      {home + "ask m tools", false, 400, "unsupported_capability", "not known whether m supports tools", "`bellwether probe m`, or declare tools under deployments[].capabilities", "tools", no, 0},
-		"wrong role":    {home + "ask embed", false, 400, "unsupported_capability", "embed does not support chat.", "chat model", "", no, 0},
-		"field":         {home + "ask m fields logprobs", false, 400, "unsupported_parameter", "ollama does not honour logprobs", "Leave logprobs out", "logprobs", no, 0},
-		"remote image":  {home + "ask m remote_image", false, 400, "remote_image", "links to an image", "base64", "", no, 0},
-		"never fits":    {home + "node studio\n model ollama/huge weights 90GB caps llm\nask huge", false, 503, "insufficient_memory", "no memory of studio can ever hold more than 58 GB", "smaller model", "", no, 0},
+		"unknown model":            {home + "ask m3", false, 404, "model_not_found", "model 'm3' not found.", "Similar: m, m2.", "model", no, 0},
+		"nothing near":             {home + "ask something-else-altogether", false, 404, "model_not_found", "not found.", "or ask for an installed model, or for auto, which chooses one. Installed: m, m2.", "model", no, 0},
+		"nothing near, embeddings": {home + "ask something-else-altogether role embedding", false, 404, "model_not_found", "not found.", "or ask for an installed model. Installed: embed.", "model", no, 0},
+		"many installed":           {home + many + "ask something-else-altogether", false, 404, "model_not_found", "not found.", "Installed: a1, a2, a3, a4, a5, a6, a7, a8, a9, m and 1 more.", "model", no, 0},
+		"auto, nobody can":         {home + many + "node studio\n model ollama/m weights 5GB caps llm,!audio_in\n model ollama/m2 weights 5GB caps llm,!audio_in\nask auto audio", false, 400, "unsupported_capability", "None of the 11 models of auto supports audio.", "Leave it out of the request, or give auto a model that supports audio; `bellwether models show auto` lists those it may choose.", "messages", no, 0},
+		"auto, nobody known to":    {home + many + "ask auto audio", false, 400, "unsupported_capability", "None of the 11 models of auto is known to support audio.", "Declare audio_in under deployments[].capabilities", "messages", no, 0},
+		"alias, one is nearest":    {home + many + "node studio\n model ollama/m weights 5GB loaded 8192 max_context 8192 caps llm,audio_in\nalias x models a1,m,gone\nask x audio in 9000", false, 400, "unsupported_capability", "None of the 2 models of x can serve this request; the nearest: a1 does not support audio", "Ask for a model that does", "messages", no, 0},
+		"list, nobody can":         {home + many + "ask a1 fallbacks a2 audio", false, 400, "unsupported_capability", "None of the 2 models asked for supports audio.", "Ask for a model that does", "messages", no, 0},
+		"no model":                 {"ask m", false, 404, "model_not_found", "model 'm' not found.", "bellwether models pull m", "model", no, 0},
+		"auto":                     {"node studio memory 64GB bandwidth 400\n pool unified limit 60GB free 40GB\n runtime ollama pool unified\n model ollama/embed weights 300MB caps embed\nask auto", false, 404, "model_not_found", "model 'auto' not found: no machine has a chat model for auto to choose", "bellwether models pull NAME", "model", no, 0},
+		"claude":                   {home + "ask claude-opus-4-5 may_pull in 9000", false, 400, "context_length_exceeded", "the largest context of claude-opus-4-5 is 8,192", "Shorten the prompt by at least 1,832 tokens, or use a model with a larger context.", "messages", no, 0},
+		"empty alias":              {home + "alias x profile fast tags gpu\nask x", false, 404, "model_not_found", "no machine has a chat model with the tags of x: gpu", "tags: [gpu]", "model", no, 0},
+		"absent alias":             {home + "alias x models gone\nask x", false, 404, "model_not_found", "none of its alias's models is installed (gone)", "Fetch one with `bellwether models pull NAME`, or change aliases.x.models.", "model", no, 0},
+		"too long":                 {home + "ask m in 8000 out 1024", false, 400, "context_length_exceeded", "needs 9,024 tokens, and the largest context of m is 8,192", "Shorten the prompt by at least 832 tokens, or use a model with a larger context.", "messages", no, 0},
+		"no tools":                 {home + "ask m tools", false, 400, "unsupported_capability", "not known whether m supports tools", "`bellwether probe m`, or declare tools under deployments[].capabilities", "tools", no, 0},
+		"wrong role":               {home + "ask embed", false, 400, "unsupported_capability", "embed does not support chat.", "chat model", "", no, 0},
+		"field":                    {home + "ask m fields logprobs", false, 400, "unsupported_parameter", "ollama does not honour logprobs", "Leave logprobs out", "logprobs", no, 0},
+		"remote image":             {home + "ask m remote_image", false, 400, "remote_image", "links to an image", "base64", "", no, 0},
+		"never fits":               {home + "node studio\n model ollama/huge weights 90GB caps llm\nask huge", false, 503, "insufficient_memory", "no memory of studio can ever hold more than 58 GB", "smaller model", "", no, 0},
 		"too little time": {home + "node studio\n model ollama/big weights 40GB caps llm\nask big timeout 5s", false, 503, "deadline_too_short",
 			"big needs about 24 s to load", "Give the request more time, or load the model first with `bellwether models load big`", "", no, 0},
 		"switched off":        {home + "node studio\n model ollama/m weights 5GB disabled caps llm\nask m", false, 503, "model_unavailable", "switched off", "Switch it on", "", no, 0},
 		"unknown temper":      {home + "alias auto:cheap profile fast\nask Auto:nonsense may_pull", false, 404, "model_not_found", "model 'Auto:nonsense' not found", "one of: auto, auto:balanced, auto:cheap, auto:fast, auto:quality. Other weights are asked for by the header X-Fleet-Profile: balanced, fast, quality.", "model", no, 0},
 		"no tag and no model": {"node studio\n runtime ollama\nalias x profile fast tags gpu\nask x", false, 404, "model_not_found", "no machine has a chat model with the tags of x: gpu", "bellwether models pull NAME", "model", no, 0},
 		"no such deployment":  {home + "ask Studio/ollama/m9 may_pull", false, 404, "model_not_found", "model 'Studio/ollama/m9' not found: studio has no ollama/m9.", "On studio there are: ollama/embed, ollama/m, ollama/m2.", "model", no, 0},
-		"nothing that pulls":  {"node studio\n runtime llama kind llama-server\n model llama/m.gguf weights 5GB caps llm\nask m9.gguf may_pull", false, 404, "model_not_found", "model 'm9.gguf' not found.", "Ask for an installed model, or serve this one with a runtime. Similar: m.gguf.", "model", no, 0},
+		"nothing that pulls":  {"node studio\n runtime llama kind llama-server\n model llama/m.gguf weights 5GB caps llm\nask m9.gguf may_pull", false, 404, "model_not_found", "model 'm9.gguf' not found.", "Ask for an installed model, or for auto, which chooses one, or serve this one with a runtime. Similar: m.gguf.", "model", no, 0},
 		"unknown node":        {home + "ask m node attic", false, 400, "unknown_node", "no node of the fleet is called attic", "Known nodes: studio", "X-Fleet-Node", no, 0},
 		"absent there":        {home + "node attic\nask m node attic", false, 404, "model_not_found", "model 'm' not found on node attic", "installed on studio", "model", no, 0},
 		"ask to pull":         {home + "ask qwen9:1b may_pull", false, 503, "waiting_for_approval", "waiting for approval", "bellwether models pull qwen9:1b", "", no, 30 * time.Second},
