@@ -317,7 +317,10 @@ func TestVectorsThatBreakTheContractAreRefused(t *testing.T) {
 		}
 	}
 	r.fakes["left"].Heal()
-	if a := r.post(t, "/v1/embeddings", `{"model":"free","input":["a","b"],"dimensions":8}`); a.Status != 200 || len(packedOf(t, a.json(t))[0]) != 8 {
+	if a := r.post(t, "/v1/embeddings", `{"model":"free","input":["a","b"],"dimensions":8}`); a.Status != 400 || !strings.Contains(string(a.Body), "32 dimensions, 8 were asked for") {
+		t.Errorf("a contract's, shortened on request: %d %s", a.Status, a.Body)
+	}
+	if a := r.post(t, "/v1/embeddings", `{"model":"nomic","input":["a","b"],"dimensions":8}`); a.Status != 200 || len(packedOf(t, a.json(t))[0]) != 8 {
 		t.Errorf("shortened on request: %d %s", a.Status, a.Body)
 	}
 	if a := r.post(t, "/v1/embeddings", `{"model":"free","input":"a"}`); a.Status != 200 {

@@ -152,20 +152,39 @@ func (j *judge) mixedSpaces() bool {
 }
 
 func (j *judge) notForContract() bool {
-	d, n, c := j.d, &j.q.Needs, j.contract
+	d, n := j.d, &j.q.Needs
 	switch {
 	case n.Role != RoleEmbedding:
 		d.Verdict = Refuse
 		d.Decisive = &Exclusion{Code: fleet.CodeRole, Operands: []any{d.Contract, string(n.Role), fleet.Yes.String()}}
 		d.Status, d.RefuseCode = statusOf(*d.Decisive)
 		return true
-	case n.Dimensions > 0 && c.Dimensions > 0 && n.Dimensions != c.Dimensions:
+	case n.Dimensions > 0:
+		width := j.contractWidth()
+		if width == 0 || n.Dimensions == width {
+			return false
+		}
 		d.Verdict, d.Status, d.RefuseCode = Refuse, 400, RefuseContractOption
-		j.reason("contract_dimensions", d.Contract, c.Dimensions, n.Dimensions)
+		j.reason("contract_dimensions", d.Contract, width, n.Dimensions)
 		return true
 	default:
 		return false
 	}
+}
+
+// contractWidth is how many dimensions the contract's vectors have: as declared,
+// else those of the model it is bound to, 0 while neither is known. Shortened
+// ones would be of another space than what the index has.
+func (j *judge) contractWidth() int {
+	if j.contract.Dimensions > 0 || j.contract.Anchor == nil {
+		return j.contract.Dimensions
+	}
+	for _, c := range j.cands {
+		if _, outside := j.contract.outside(j.d.Contract, c.node.Name, c.dep); !outside && c.dep.EmbeddingWidth > 0 {
+			return c.dep.EmbeddingWidth
+		}
+	}
+	return 0
 }
 
 // unbound deals with a contract that has no anchor. It reports whether that

@@ -120,6 +120,8 @@ func TestRefusalsOfContractsSayWhatToDo(t *testing.T) {
 			"unsupported_capability", 400, false, []string{"does not support chat", "Ask for a chat model"}},
 		"dimensions": {"contract wiki members nomic dimensions 768 anchor " + wikiWeights + "\n" + node + "  model ollama/nomic digest " + wikiWeights + " caps embed\n", "ask wiki role embedding dimensions 5",
 			"unsupported_contract_option", 400, false, []string{"the vectors of wiki have 768 dimensions, 5 were asked for", "Leave dimensions out"}},
+		"dimensions of what it is bound to": {"contract wiki members nomic anchor " + wikiWeights + "\n" + node + "  model ollama/nomic digest " + wikiWeights + " width 768 caps embed\n", "ask wiki role embedding dimensions 5",
+			"unsupported_contract_option", 400, false, []string{"the vectors of wiki have 768 dimensions, 5 were asked for", "Leave dimensions out"}},
 		"absent": {"contract wiki members nomic\n" + node, "ask wiki role embedding", "model_not_found", 404, false, []string{"model 'wiki' not found", "none of the members of wiki is installed: nomic"}},
 		"unknown": {"contract wiki members nomic\n" + node + "  model ollama/nomic caps embed\n", "ask wiki role embedding", "contract_unbound", 503, true,
 			[]string{"wiki is bound to no model yet", "deployments[].identity", "embeddings.wiki.identity"}},
