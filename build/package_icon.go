@@ -34,7 +34,7 @@ const (
 )
 
 // icon paints the product's icon, size pixels wide and high.
-func icon(size int) (*image.NRGBA, error) {
+func icon(size int) (*image.RGBA, error) {
 	path := iconDrawing
 	if size <= smallIcon {
 		path = smallIconDrawing
@@ -79,9 +79,10 @@ func parseDrawing(text []byte) (*drawing, error) {
 
 var separated = strings.NewReplacer(",", " ", "M", " M ", "L", " L ", "C", " C ", "Z", " Z ")
 
-// paint draws it, size pixels wide and high.
-func (d *drawing) paint(size int) (*image.NRGBA, error) {
-	m := image.NewNRGBA(image.Rect(0, 0, size, size))
+// paint draws it, size pixels wide and high; in RGBA, which the rasteriser is
+// quick with.
+func (d *drawing) paint(size int) (*image.RGBA, error) {
+	m := image.NewRGBA(image.Rect(0, 0, size, size))
 	scale := float32(size) / d.side
 	for _, s := range d.shapes {
 		z := vector.NewRasterizer(size, size)
@@ -89,7 +90,7 @@ func (d *drawing) paint(size int) (*image.NRGBA, error) {
 			return nil, err
 		}
 		z.DrawOp = draw.Over
-		z.Draw(m, m.Bounds(), image.NewUniform(s.fill), image.Point{})
+		z.Draw(m, m.Bounds(), image.NewUniform(color.RGBAModel.Convert(s.fill)), image.Point{})
 	}
 	return m, nil
 }

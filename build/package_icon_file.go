@@ -13,7 +13,7 @@ func iconPNG(size int) ([]byte, error) {
 		return nil, err
 	}
 	var b bytes.Buffer
-	err = (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&b, m)
+	err = png.Encode(&b, m)
 	return b.Bytes(), err
 }
 
