@@ -114,7 +114,7 @@ func unloads(keepAlive dialect.Raw) bool {
 func (x *exchange) unload() {
 	l, ok := x.g.find(x.req.Model, false)
 	if !ok {
-		x.g.refuse(x.w, x.proto, unknownModel(x.req.Model), x.id)
+		x.g.refuse(x.w, x.proto, x.g.noModel(x.req.Model, "unload"), x.id)
 		return
 	}
 	for _, d := range l.deployments {

@@ -226,7 +226,7 @@ func (g *Gateway) deleteModel(w http.ResponseWriter, r *http.Request, who caller
 	if !ok || !g.rights(w, r, who, "delete") {
 		return
 	}
-	if d, ok := g.onePlace(w, r, b.model()); ok {
+	if d, ok := g.onePlace(w, r, b.model(), "delete"); ok {
 		g.done(w, g.Models.Delete(r.Context(), d.ID))
 	}
 }
@@ -240,7 +240,7 @@ func (g *Gateway) copyModel(w http.ResponseWriter, r *http.Request, who caller) 
 		g.refuse(w, dialect.OllamaMeta, p, "")
 		return
 	}
-	if d, ok := g.onePlace(w, r, b.Source); ok {
+	if d, ok := g.onePlace(w, r, b.Source, "copy"); ok {
 		g.done(w, g.Models.Copy(r.Context(), d.ID, b.Destination))
 	}
 }
@@ -295,15 +295,16 @@ func (g *Gateway) blob(w http.ResponseWriter, r *http.Request, who caller) {
 }
 
 // onePlace finds the deployment a change of one model means: the one on the
-// node named by X-Fleet-Node, else the only one, else this machine's own.
-func (g *Gateway) onePlace(w http.ResponseWriter, r *http.Request, name string) (fleet.Deployment, bool) {
+// node named by X-Fleet-Node, else the only one, else this machine's own. do says
+// what the change is.
+func (g *Gateway) onePlace(w http.ResponseWriter, r *http.Request, name, do string) (fleet.Deployment, bool) {
 	if p := g.checkAsked(name); p != nil {
 		g.refuse(w, dialect.OllamaMeta, p, "")
 		return fleet.Deployment{}, false
 	}
 	l, ok := g.find(name, false)
 	if !ok {
-		g.refuse(w, dialect.OllamaMeta, unknownModel(name), "")
+		g.refuse(w, dialect.OllamaMeta, g.noModel(name, do), "")
 		return fleet.Deployment{}, false
 	}
 	wanted := r.Header.Get("X-Fleet-Node")
