@@ -80,6 +80,7 @@ func Load(from Sources) (*Config, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
+	c.Warnings = append(c.Warnings, c.overlaps()...)
 	return c, nil
 }
 

@@ -2,7 +2,6 @@ package route
 
 import (
 	"maps"
-	"net/http"
 	"slices"
 	"strings"
 
@@ -24,7 +23,7 @@ func OverrideProblem(header func(name string) string, p *Policy) *dialect.Proble
 		{"X-Fleet-No-Fallback", []string{"true", "false", "1", "0", "yes", "no", "on", "off"}, func(w string) bool { _, ok := FlagOf(w); return ok }},
 	} {
 		if word := header(h.name); word != "" && !h.means(word) {
-			return &dialect.Problem{Status: http.StatusBadRequest, Code: "invalid_header", Param: h.name, Retry: no(),
+			return &dialect.Problem{Status: 400, Code: "invalid_header", Param: h.name, Retry: no(),
 				Message: "The header " + h.name + " says " + plain(word, 120) + ", which means nothing here.",
 				Remedy:  "Leave it out, or send one of: " + strings.Join(h.known, ", ") + "."}
 		}
