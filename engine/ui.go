@@ -22,7 +22,7 @@ func (e *Engine) newFeed() *admin.Feed {
 		Queue: e.queue.Status, Active: e.queue.Active, Events: e.events,
 		Policy: e.policy.Load, Book: e.evidence.Book, Catalogue: e.catalogue.Load,
 		Engine: e.view, Router: func() string { return e.nodeID },
-		Jobs: e.jobs, Findings: e.health, Recent: e.recent,
+		Jobs: e.jobs, Findings: e.health, Recent: e.recent, Past: e.kept,
 	})
 }
 
@@ -45,6 +45,24 @@ func (e *Engine) recent(ctx context.Context, since time.Time, most int) []*route
 		e.log.Debug("decisions could not be read", "err", err)
 	}
 	return list
+}
+
+// kept hands over every record of requests that came within a time.
+func (e *Engine) kept(ctx context.Context, since, before time.Time, each func(*route.Record)) error {
+	f := store.Filter{Since: since, Before: before, Limit: 1000}
+	for {
+		page, err := e.store.Decisions(ctx, f)
+		if err != nil {
+			return err
+		}
+		for _, r := range page {
+			each(r)
+		}
+		if len(page) < f.Limit {
+			return nil
+		}
+		f.After = page[len(page)-1].RequestID
+	}
 }
 
 // keepRecord takes a finished request's record: to the disk, and to whoever

@@ -180,21 +180,25 @@ func (a *api) doctor(w http.ResponseWriter, r *http.Request) {
 
 // history is the last hour, or what of it came since ?since=.
 func (a *api) history(w http.ResponseWriter, r *http.Request) {
-	since, ok := sinceOf(w, r)
+	since, ok := a.sinceOf(w, r)
 	if ok {
 		answer(w, http.StatusOK, a.Past.History(since))
 	}
 }
 
-// sinceOf reads ?since=, zero without it; false when it was refused.
-func sinceOf(w http.ResponseWriter, r *http.Request) (since time.Time, ok bool) {
+// sinceOf reads ?since=, a time or how long ago, zero without it; false when it
+// was refused.
+func (a *api) sinceOf(w http.ResponseWriter, r *http.Request) (since time.Time, ok bool) {
 	s := r.URL.Query().Get("since")
 	if s == "" {
 		return time.Time{}, true
 	}
+	if ago, err := time.ParseDuration(s); err == nil && ago >= 0 {
+		return a.Now().Add(-ago), true
+	}
 	since, err := time.Parse(time.RFC3339Nano, s)
 	if err != nil {
-		refuse(w, http.StatusBadRequest, "invalid_since", "since is a time like 2026-01-31T12:00:00Z.", "")
+		refuse(w, http.StatusBadRequest, "invalid_since", "since is a time like 2026-01-31T12:00:00Z, or how long ago, like 90m.", "")
 		return time.Time{}, false
 	}
 	return since, true
@@ -215,12 +219,12 @@ func (a *api) decisions(w http.ResponseWriter, r *http.Request) {
 		f.Limit = n
 	}
 	var ok bool
-	if f.Since, ok = sinceOf(w, r); !ok {
+	if f.Since, ok = a.sinceOf(w, r); !ok {
 		return
 	}
 	list, err := a.Store.Decisions(r.Context(), f)
 	if err != nil {
-		a.storeTrouble(w, err)
+		a.storeTrouble(w, r, err)
 		return
 	}
 	if list == nil {
@@ -243,13 +247,13 @@ func (a *api) decision(w http.ResponseWriter, r *http.Request) {
 		rec, err = a.Store.Decision(r.Context(), request)
 	}
 	if err != nil {
-		a.storeTrouble(w, err)
+		a.storeTrouble(w, r, err)
 		return
 	}
 	answer(w, http.StatusOK, rec)
 }
 
-func (a *api) storeTrouble(w http.ResponseWriter, err error) {
+func (a *api) storeTrouble(w http.ResponseWriter, r *http.Request, err error) {
 	if errors.Is(err, store.ErrNotFound) {
 		refuse(w, http.StatusNotFound, "no_such_decision", "No decision with this id is kept.", "bellwether decisions lists them.")
 		return

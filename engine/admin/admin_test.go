@@ -91,7 +91,7 @@ func (n *notes) Doctor(context.Context) []Finding {
 }
 
 // newAPI is the API over a real store, with its node's notes.
-func newAPI(t *testing.T) (http.Handler, *notes, *store.Store) {
+func newAPI(t *testing.T, change ...func(*Config)) (http.Handler, *notes, *store.Store) {
 	t.Helper()
 	s, err := store.Open(filepath.Join(t.TempDir(), "test.db"), store.Options{})
 	if err != nil {
@@ -110,7 +110,7 @@ func newAPI(t *testing.T) (http.Handler, *notes, *store.Store) {
 		}
 	})
 	node := &notes{}
-	return New(Config{
+	c := Config{
 		Token: "secret", Store: s, Node: node, Log: slog.New(slog.DiscardHandler),
 		Status:   func() *Status { return &Status{Node: NodeStatus{Name: "studio", State: "serving"}} },
 		Snapshot: func() string { return "node studio\n" },
@@ -123,7 +123,11 @@ func newAPI(t *testing.T) (http.Handler, *notes, *store.Store) {
 			}
 			return &Explained{Verdict: route.Serve, Text: string(p)}, nil
 		},
-	}), node, s
+	}
+	for _, f := range change {
+		f(&c)
+	}
+	return New(c), node, s
 }
 
 func do(h http.Handler, method, path, token, body string) *httptest.ResponseRecorder {

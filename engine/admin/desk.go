@@ -5,7 +5,6 @@ import (
 	"net/http"
 
 	"bellwether/engine/dialect"
-	"bellwether/engine/route"
 	"bellwether/engine/store"
 )
 
@@ -28,42 +27,51 @@ type Desk interface {
 }
 
 const (
-	appsPage  = 1000
-	appsPages = 5
+	appsPage = 1000
+	// appsMost is how many records are read for one answer: of more, the latest.
+	appsMost = 200_000
 )
 
-// apps sums up who asked since ?since=, the last hour unless said.
+// apps sums up who asked since ?since=, the last hour unless said; that is what
+// the feed's section apps says, too.
 func (a *api) apps(w http.ResponseWriter, r *http.Request) {
-	since, ok := sinceOf(w, r)
+	since, ok := a.sinceOf(w, r)
 	if !ok {
 		return
 	}
+	active, keys := a.Desk.Using()
+	now := a.Now()
 	if since.IsZero() {
-		since = a.Now().Add(-appsWindow)
+		since = now.Add(-appsWindow)
 	}
-	var records []*route.Record
+	if a.Feed != nil && minuteOf(since) == minuteOf(now.Add(-appsWindow)) {
+		out := a.Feed.hour.answer(now, active)
+		out.Keys = list(keys)
+		answer(w, http.StatusOK, out)
+		return
+	}
+	sums := appSums{}
 	complete := true
-	for page := 0; ; page++ {
-		f := store.Filter{Since: since, Limit: appsPage}
-		if n := len(records); n > 0 {
-			f.After = records[n-1].RequestID
-		}
-		list, err := a.Store.Decisions(r.Context(), f)
+	f := store.Filter{Since: since, Limit: appsPage}
+	for n := 0; ; {
+		page, err := a.Store.Decisions(r.Context(), f)
 		if err != nil {
-			a.storeTrouble(w, err)
+			a.storeTrouble(w, r, err)
 			return
 		}
-		records = append(records, list...)
-		if len(list) < appsPage {
+		for _, rec := range page {
+			sums.add(rec, 0)
+		}
+		if n += len(page); len(page) < appsPage {
 			break
 		}
-		if page+1 == appsPages {
+		if n >= appsMost {
 			complete = false
 			break
 		}
+		f.After = page[len(page)-1].RequestID
 	}
-	active, keys := a.Desk.Using()
-	answer(w, http.StatusOK, AppsAnswer{Since: since.UTC(), Complete: complete, Apps: sumApps(records, active), Keys: list(keys)})
+	answer(w, http.StatusOK, AppsAnswer{Since: since.UTC(), Complete: complete, Apps: sums.views(active), Keys: list(keys)})
 }
 
 func (a *api) plan(w http.ResponseWriter, r *http.Request) {

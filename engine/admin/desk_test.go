@@ -201,12 +201,12 @@ func TestAppsAreSummedUpByTag(t *testing.T) {
 		got[0].InputTokens != 300 || *got[0].TTFTP50Ms != 50 || *got[0].TotalP95Ms != 1003 || got[1].Name != "user:ann" || got[1].Requests != 3 || got[1].OutputTokens != 60 {
 		t.Errorf("tags %+v", got)
 	}
-	live := newRecentApps()
+	live := newHour(time.Now())
 	for i := range 5000 {
 		live.add(record(i, "work", fmt.Sprintf("trace:%d", i)))
 	}
 	shelf := newShelf()
-	live.lay(shelf, nil)
+	live.lay(shelf, live.names(time.Now()), nil)
 	var v AppView
 	if err := json.Unmarshal(shelf.kept[SectionApps]["editor"], &v); err != nil || len(v.Tags) != tagsShown || v.Tags[0].Name != "work" || v.Tags[0].Requests != 5000 || v.MoreTags < tagsCounted {
 		t.Errorf("%v: %d tags, %d more: %+v", err, len(v.Tags), v.MoreTags, v.Tags[:1])

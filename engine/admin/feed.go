@@ -39,6 +39,9 @@ type Sources struct {
 	Findings func(ctx context.Context) []FindingView
 	// Recent are the latest records, newest first; it may take its time.
 	Recent func(ctx context.Context, since time.Time, most int) []*route.Record
+	// Past hands over every record kept of requests that came within a time, in
+	// any order; it may take its time. nil = there are none.
+	Past func(ctx context.Context, since, before time.Time, each func(*route.Record)) error
 
 	Log *slog.Logger
 	Now func() time.Time // nil = time.Now
@@ -47,12 +50,14 @@ type Sources struct {
 // Feed is what the admin UI watches: one picture of the engine, sent to every
 // reader as a hello and then as numbered deltas. One goroutine, Run, owns the
 // picture and the list of readers; a change is looked up, encoded and compared
-// once, whoever many read. While nobody reads it listens to nothing.
+// once, whoever many read. While nobody reads it listens to nothing; only the
+// sums of the last hour are kept all the time.
 type Feed struct {
 	src     Sources
 	in      chan message  // unbuffered: who tells it something waits for its turn
 	done    chan struct{} // closed when Run takes no more messages
 	records *event.Hub[*route.Record]
+	hour    *hour
 	watched atomic.Bool    // whether there is a reader
 	serving sync.WaitGroup // readers' goroutines, from joining to leaving
 }
@@ -72,12 +77,16 @@ func NewFeed(s Sources) *Feed {
 	if s.Log == nil {
 		s.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Feed{src: s, in: make(chan message), done: make(chan struct{}), records: event.NewHub[*route.Record](recordsBehind)}
+	return &Feed{src: s, in: make(chan message), done: make(chan struct{}), records: event.NewHub[*route.Record](recordsBehind), hour: newHour(s.Now())}
 }
 
 // Ended tells the feed of a finished request's record, which must not be
-// changed any more. It never waits, and costs nothing while nobody watches.
-func (f *Feed) Ended(r *route.Record) { f.records.Publish(r) }
+// changed any more. It never waits, and costs next to nothing while nobody
+// watches.
+func (f *Feed) Ended(r *route.Record) {
+	f.hour.add(r)
+	f.records.Publish(r)
+}
 
 // Touched tells the feed that settings, jobs, findings or what else has no
 // events of its own may have changed. It never waits long.
@@ -112,6 +121,7 @@ func (f *Feed) tell(m message) bool {
 // when their goroutines have ended.
 func (f *Feed) Run(ctx context.Context) error {
 	w := newWatch(f, ctx)
+	w.work.Go(w.seedHour)
 	defer func() {
 		w.rest()
 		close(f.done)
@@ -177,7 +187,7 @@ type watch struct {
 
 	shelf *shelf
 	rows  *rows
-	apps  *recentApps
+	apps  map[string]bool         // whose view is out of date, besides those the hour knows of
 	sub   *event.Sub[queue.Event] // nil while nobody watches
 	over  *event.Sub[*route.Record]
 
@@ -259,7 +269,7 @@ func (w *watch) send(r *reader, frame []byte) {
 // begin starts to watch, for the first reader.
 func (w *watch) begin() {
 	w.f.watched.Store(true)
-	w.shelf, w.apps = newShelf(), newRecentApps()
+	w.shelf, w.apps = newShelf(), w.f.hour.names(w.f.src.Now())
 	w.nodes, w.loads, w.active = map[string]*seenNode{}, map[string]load{}, map[string]int{}
 	w.rows = newRows(w.nameOf)
 	w.sub, w.over = w.f.src.Events.Subscribe(), w.f.records.Subscribe()
@@ -277,14 +287,24 @@ func (w *watch) begin() {
 func (w *watch) seed(now time.Time) {
 	for _, rec := range slices.Backward(w.f.src.Recent(w.ctx, now.Add(-7*24*time.Hour), rowsKept)) {
 		w.rows.onRecord(rec)
-		if rec.At.After(now.Add(-appsWindow)) {
-			w.apps.add(rec)
-		}
 	}
 	for _, e := range w.f.src.Active() {
 		w.rows.onEvent(&e)
 	}
 	w.rows.changed(w.shelf) // the hello has them
+}
+
+// seedHour takes the requests of the last hour that ended before this start.
+func (w *watch) seedHour() {
+	if err := w.f.hour.seed(w.ctx, w.f.src.Past); err != nil && w.ctx.Err() == nil {
+		w.f.src.Log.Warn("the requests before this start are missing in the last hour's sums", "err", err)
+	}
+	w.f.tell(func(w *watch) {
+		if w.sub != nil {
+			w.want(taskApps, quick)
+			w.want(taskMeta, quick)
+		}
+	})
 }
 
 // rest stops watching: nobody reads any more.
@@ -339,7 +359,6 @@ func (w *watch) onRecord(rec *route.Record, open bool) {
 		}
 	} else {
 		w.rows.onRecord(rec)
-		w.apps.add(rec)
 	}
 	w.want(taskRows, quick)
 	w.want(taskApps, slow)

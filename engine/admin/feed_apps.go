@@ -14,7 +14,7 @@ const (
 	appsWindow = time.Hour
 	// appSamples is how many of an app's latest answers its percentiles are of.
 	appSamples = 512
-	// tagSamples is the same of a tag within a minute, or of a tag in all.
+	// tagSamples is the same of a tag.
 	tagSamples = 64
 	// tagsKept is how many tags of an app are told apart, tagsShown how many are
 	// told; more are labels that mean one request each. Of those, tagsCounted are
@@ -25,45 +25,44 @@ const (
 	appsKept = 200
 )
 
-// use sums up requests.
-type use struct {
+// slot is where a request is counted: its unix minute where sums go by with the
+// time, 0 where they do not.
+type slot int64
+
+func minuteOf(t time.Time) slot { return slot(t.Unix() / 60) }
+
+// counts are the sums of one slot.
+type counts struct {
 	requests, failed, refused int
 	input, output             int64
-	ttft, total               []float64 // ms, the latest last
 	last                      time.Time
 }
 
-// add counts a request; of answers' times the latest keep are kept.
-func (u *use) add(rec *route.Record, keep int) {
-	u.requests++
+func (c *counts) add(rec *route.Record) {
+	c.requests++
 	switch rec.Outcome {
 	case fleet.OutcomeFailed, fleet.OutcomeHeldOut, fleet.OutcomeStreamInvalidAfterCommit:
-		u.failed++
+		c.failed++
 	case fleet.OutcomeRefused:
-		u.refused++
+		c.refused++
 	}
 	if t := rec.Usage; t != nil {
-		u.input += count(t.Input)
-		u.output += count(t.Output)
+		c.input += count(t.Input)
+		c.output += count(t.Output)
 	}
-	if rec.Timing.TTFTMs > 0 {
-		u.ttft = latest(u.ttft, rec.Timing.TTFTMs, keep)
-		u.total = latest(u.total, rec.Timing.TotalMs, keep)
-	}
-	if rec.At.After(u.last) {
-		u.last = rec.At
+	if rec.At.After(c.last) {
+		c.last = rec.At
 	}
 }
 
-func (u *use) merge(o *use) {
-	u.requests += o.requests
-	u.failed += o.failed
-	u.refused += o.refused
-	u.input += o.input
-	u.output += o.output
-	u.ttft, u.total = append(u.ttft, o.ttft...), append(u.total, o.total...)
-	if o.last.After(u.last) {
-		u.last = o.last
+func (c *counts) merge(o *counts) {
+	c.requests += o.requests
+	c.failed += o.failed
+	c.refused += o.refused
+	c.input += o.input
+	c.output += o.output
+	if o.last.After(c.last) {
+		c.last = o.last
 	}
 }
 
@@ -74,198 +73,187 @@ func count(n *int) int64 {
 	return int64(*n)
 }
 
-// latest appends a value; of twice what is needed the older half goes.
-func latest(list []float64, v float64, keep int) []float64 {
-	if len(list) >= 2*keep {
-		list = append(list[:0], list[len(list)-keep:]...)
+// times are an answer's, in ms.
+type times struct {
+	at          time.Time
+	ttft, total float64
+}
+
+// use sums up requests, whatever order they come in.
+type use struct {
+	slots map[slot]*counts
+	times []times // of the latest answers, the latest last
+}
+
+// add counts a request; of answers' times the latest keep are kept.
+func (u *use) add(rec *route.Record, in slot, keep int) {
+	if u.slots == nil {
+		u.slots = map[slot]*counts{}
 	}
-	return append(list, v)
+	if u.slots[in] == nil {
+		u.slots[in] = &counts{}
+	}
+	u.slots[in].add(rec)
+	if rec.Timing.TTFTMs <= 0 {
+		return
+	}
+	if len(u.times) >= keep && rec.At.Before(u.times[len(u.times)-keep].at) {
+		return // older than all that are kept
+	}
+	if len(u.times) >= 2*keep {
+		u.times = append(u.times[:0], u.times[len(u.times)-keep:]...)
+	}
+	at := len(u.times)
+	for at > 0 && rec.At.Before(u.times[at-1].at) {
+		at--
+	}
+	u.times = slices.Insert(u.times, at, times{rec.At, rec.Timing.TTFTMs, rec.Timing.TotalMs})
+}
+
+// forget lets go of what is older than a minute; true when something was.
+func (u *use) forget(oldest slot) (gone bool) {
+	for in := range u.slots {
+		if in < oldest {
+			delete(u.slots, in)
+			gone = true
+		}
+	}
+	if gone {
+		u.times = slices.DeleteFunc(u.times, func(t times) bool { return minuteOf(t.at) < oldest })
+	}
+	return gone
+}
+
+func (u *use) sum() (c counts) {
+	for _, in := range u.slots {
+		c.merge(in)
+	}
+	return c
 }
 
 // appUse sums up requests of one app, in all and by their tags.
 type appUse struct {
 	use
 	tags map[string]*use
-	more map[string]struct{} // tags there was no room for, as many as are told apart
+	more map[string]slot // tags there was no room for and when they came last, as many as are told apart
 }
 
-func (u *appUse) add(rec *route.Record) {
-	u.use.add(rec, appSamples)
+func (u *appUse) add(rec *route.Record, in slot) {
+	u.use.add(rec, in, appSamples)
 	for _, tag := range rec.Tags {
-		if t := u.tag(tag); t != nil {
-			t.add(rec, tagSamples)
+		if t := u.tag(tag, in); t != nil {
+			t.add(rec, in, tagSamples)
 		}
 	}
 }
 
 // tag returns the sums of a tag, nil when there is no room for another.
-func (u *appUse) tag(name string) *use {
+func (u *appUse) tag(name string, in slot) *use {
 	t := u.tags[name]
 	switch {
 	case t != nil:
 	case len(u.tags) >= tagsKept:
-		u.leaveOut(name)
+		u.leaveOut(name, in)
 	default:
 		if u.tags == nil {
 			u.tags = map[string]*use{}
 		}
 		t = &use{}
 		u.tags[name] = t
+		delete(u.more, name)
 	}
 	return t
 }
 
 // leaveOut counts a tag that is not told apart.
-func (u *appUse) leaveOut(name string) {
+func (u *appUse) leaveOut(name string, in slot) {
 	if u.more == nil {
-		u.more = map[string]struct{}{}
+		u.more = map[string]slot{}
 	}
-	if len(u.more) < tagsCounted {
-		u.more[name] = struct{}{}
+	if last, there := u.more[name]; there || len(u.more) < tagsCounted {
+		u.more[name] = max(last, in)
 	}
 }
 
-func (u *appUse) merge(o *appUse) {
-	u.use.merge(&o.use)
-	for _, name := range slices.Sorted(maps.Keys(o.tags)) {
-		if t := u.tag(name); t != nil {
-			t.merge(o.tags[name])
+func (u *appUse) forget(oldest slot) (gone bool) {
+	gone = u.use.forget(oldest)
+	for name, t := range u.tags {
+		if t.forget(oldest); len(t.slots) == 0 {
+			delete(u.tags, name)
 		}
 	}
-	for name := range o.more {
-		if u.tags[name] == nil {
-			u.leaveOut(name)
-		}
-	}
+	maps.DeleteFunc(u.more, func(_ string, last slot) bool { return last < oldest })
+	return gone
 }
 
 func (u *appUse) view(name string, active int) AppView {
+	c := u.sum()
 	v := AppView{
-		Name: name, Requests: u.requests, FailedRequests: u.failed, RefusedRequests: u.refused, ActiveRequests: active,
-		InputTokens: u.input, OutputTokens: u.output, LastSeenAt: u.last.UTC().Truncate(time.Millisecond),
-		TTFTP50Ms: quantile(u.ttft, 0.5), TotalP50Ms: quantile(u.total, 0.5), TotalP95Ms: quantile(u.total, 0.95),
+		Name: name, Requests: c.requests, FailedRequests: c.failed, RefusedRequests: c.refused, ActiveRequests: active,
+		InputTokens: c.input, OutputTokens: c.output, LastSeenAt: c.last.UTC().Truncate(time.Millisecond),
 		Tags: make([]TagView, 0, min(len(u.tags), tagsShown)),
 	}
-	names := slices.SortedFunc(maps.Keys(u.tags), func(a, b string) int {
-		return cmp.Or(cmp.Compare(u.tags[b].requests, u.tags[a].requests), cmp.Compare(a, b))
-	})
-	for _, name := range names[:min(len(names), tagsShown)] {
-		v.Tags = append(v.Tags, u.tags[name].tagView(name))
+	v.TTFTP50Ms, v.TotalP50Ms, v.TotalP95Ms = u.quantiles(appSamples)
+	tags := make([]TagView, 0, len(u.tags))
+	for name, t := range u.tags {
+		tags = append(tags, t.tagView(name))
 	}
-	v.MoreTags = len(names) - len(v.Tags) + len(u.more)
+	slices.SortFunc(tags, func(a, b TagView) int {
+		return cmp.Or(cmp.Compare(b.Requests, a.Requests), cmp.Compare(a.Name, b.Name))
+	})
+	v.Tags = append(v.Tags, tags[:min(len(tags), tagsShown)]...)
+	v.MoreTags = len(tags) - len(v.Tags) + len(u.more)
 	return v
 }
 
 func (u *use) tagView(name string) TagView {
-	return TagView{
-		Name: name, Requests: u.requests, FailedRequests: u.failed, RefusedRequests: u.refused,
-		InputTokens: u.input, OutputTokens: u.output, LastSeenAt: u.last.UTC().Truncate(time.Millisecond),
-		TTFTP50Ms: quantile(u.ttft, 0.5), TotalP50Ms: quantile(u.total, 0.5), TotalP95Ms: quantile(u.total, 0.95),
+	c := u.sum()
+	v := TagView{
+		Name: name, Requests: c.requests, FailedRequests: c.failed, RefusedRequests: c.refused,
+		InputTokens: c.input, OutputTokens: c.output, LastSeenAt: c.last.UTC().Truncate(time.Millisecond),
 	}
+	v.TTFTP50Ms, v.TotalP50Ms, v.TotalP95Ms = u.quantiles(tagSamples)
+	return v
 }
 
-// quantile of the latest values, null of none.
-func quantile(values []float64, q float64) *float64 {
-	if len(values) == 0 {
-		return nil
+// quantiles of the latest answers, null of none.
+func (u *use) quantiles(keep int) (ttft50, total50, total95 *float64) {
+	latest := u.times[max(0, len(u.times)-keep):]
+	if len(latest) == 0 {
+		return nil, nil, nil
 	}
-	sorted := slices.Sorted(slices.Values(values[max(0, len(values)-appSamples):]))
+	ttft, total := make([]float64, len(latest)), make([]float64, len(latest))
+	for i, t := range latest {
+		ttft[i], total[i] = t.ttft, t.total
+	}
+	slices.Sort(ttft)
+	slices.Sort(total)
+	return quantile(ttft, 0.5), quantile(total, 0.5), quantile(total, 0.95)
+}
+
+// quantile of sorted values.
+func quantile(sorted []float64, q float64) *float64 {
 	return ptr(tenth(sorted[int(q*float64(len(sorted)-1)+0.5)]))
 }
 
-// sumApps sums records up by app, those with the most requests first.
-func sumApps(records []*route.Record, active map[string]int) []AppView {
-	uses := map[string]*appUse{}
-	for _, rec := range slices.Backward(records) { // they come newest first
-		u := uses[rec.App]
-		if u == nil {
-			u = &appUse{}
-			uses[rec.App] = u
-		}
-		u.add(rec)
+// appSums sums records up by app.
+type appSums map[string]*appUse
+
+func (s appSums) add(rec *route.Record, in slot) {
+	if s[rec.App] == nil {
+		s[rec.App] = &appUse{}
 	}
-	out := make([]AppView, 0, len(uses))
-	for name, u := range uses {
+	s[rec.App].add(rec, in)
+}
+
+// views are the apps, those with the most requests first.
+func (s appSums) views(active map[string]int) []AppView {
+	out := make([]AppView, 0, len(s))
+	for name, u := range s {
 		out = append(out, u.view(name, active[name]))
 	}
 	slices.SortFunc(out, func(a, b AppView) int {
 		return cmp.Or(cmp.Compare(b.Requests, a.Requests), cmp.Compare(a.Name, b.Name))
 	})
 	return out
-}
-
-// recentApps sums up the last hour as it goes by, in slices of a minute. The
-// feed's loop owns it.
-type recentApps struct {
-	minutes map[string]map[int64]*appUse // by app, by unix minute
-	touched map[string]bool              // apps whose view is out of date
-}
-
-func newRecentApps() *recentApps {
-	return &recentApps{minutes: map[string]map[int64]*appUse{}, touched: map[string]bool{}}
-}
-
-func (a *recentApps) add(rec *route.Record) {
-	slots := a.minutes[rec.App]
-	if slots == nil {
-		if len(a.minutes) >= appsKept {
-			return
-		}
-		slots = map[int64]*appUse{}
-		a.minutes[rec.App] = slots
-	}
-	minute := rec.At.Unix() / 60
-	if slots[minute] == nil {
-		slots[minute] = &appUse{}
-	}
-	slots[minute].add(rec)
-	a.touched[rec.App] = true
-}
-
-// forget lets go of what is older than the window.
-func (a *recentApps) forget(now time.Time) {
-	oldest := now.Add(-appsWindow).Unix() / 60
-	for name, slots := range a.minutes {
-		for minute := range slots {
-			if minute < oldest {
-				delete(slots, minute)
-				a.touched[name] = true
-			}
-		}
-		if len(slots) == 0 {
-			delete(a.minutes, name)
-		}
-	}
-}
-
-// touch marks the apps whose number of requests under way is another.
-func (a *recentApps) touch(active, before map[string]int) {
-	for name := range active {
-		if active[name] != before[name] {
-			a.touched[name] = true
-		}
-	}
-	for name := range before {
-		if active[name] != before[name] {
-			a.touched[name] = true
-		}
-	}
-}
-
-// lay puts the views of the apps that changed on the shelf. An app without
-// requests in the window is there while it has some under way.
-func (a *recentApps) lay(s *shelf, active map[string]int) {
-	for name := range a.touched {
-		slots := a.minutes[name]
-		if len(slots) == 0 && active[name] == 0 {
-			s.drop(SectionApps, name)
-			continue
-		}
-		var sum appUse
-		for _, minute := range slices.Sorted(maps.Keys(slots)) {
-			sum.merge(slots[minute])
-		}
-		s.put(SectionApps, name, sum.view(name, active[name]))
-	}
-	clear(a.touched)
 }

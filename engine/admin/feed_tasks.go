@@ -283,7 +283,7 @@ func (w *watch) layQueues(now time.Time) {
 		w.want(taskFleet, slow)
 	}
 	if !maps.Equal(q.Apps, w.active) {
-		w.apps.touch(q.Apps, w.active)
+		otherwise(q.Apps, w.active, w.apps)
 		w.active = q.Apps
 		w.want(taskApps, quick)
 	}
@@ -321,12 +321,14 @@ func (w *watch) layJobs() {
 func (w *watch) layMeta() {
 	v := w.f.src.Engine()
 	v.ActiveRequests, v.HeldRequests = w.counts.active, w.counts.held
+	v.AppsComplete = w.f.hour.whole(w.f.src.Now())
 	w.shelf.put(SectionMeta, MetaEngine, v)
 }
 
 func (w *watch) layApps(now time.Time) {
-	w.apps.forget(now)
-	w.apps.lay(w.shelf, w.active)
+	maps.Copy(w.apps, w.f.hour.takeTouched(now))
+	w.f.hour.lay(w.shelf, w.apps, w.active)
+	clear(w.apps)
 }
 
 func (w *watch) layNames() {

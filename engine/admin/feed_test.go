@@ -23,6 +23,8 @@ func TestAHelloHasTheWholeState(t *testing.T) {
 	r.set(func() {
 		one, two := recordOf(1), recordOf(2)
 		r.recent = []*route.Record{two, one}
+		r.feed.Ended(one)
+		r.feed.Ended(two)
 		r.active = []queue.Event{eventOf(7, queue.EventHeld)}
 		r.jobs = []JobView{{ID: "j", Kind: "pull", State: "running"}}
 		r.queue = queue.Status{Tickets: 1, Held: make([]queue.HeldStatus, 1), Apps: map[string]int{"app-2": 1}}

@@ -27,6 +27,10 @@ type EngineView struct {
 	ActiveRequests int `json:"active_requests"`
 	HeldRequests   int `json:"held_requests"`
 
+	// AppsComplete is false when requests of the last hour are missing in the
+	// section apps.
+	AppsComplete bool `json:"apps_complete"`
+
 	SettingsRevision string    `json:"settings_revision"` // as GET /admin/settings gives it
 	Store            StoreView `json:"store"`
 	// Measuring names the eval or probe under way, "" = none.

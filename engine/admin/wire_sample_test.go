@@ -51,7 +51,7 @@ func sampleState() State {
 			Version: "0.4.0", StartedAt: ago(26 * time.Hour), Address: "http://localhost:11435",
 			NodeID: studio, NodeName: "studio", Settled: true,
 			RouterNodeID: studio, RouterName: "studio", RouterHere: true, RouterEpoch: 0,
-			ActiveRequests: 4, HeldRequests: 1, SettingsRevision: "9b1c6f02d4e87a35",
+			ActiveRequests: 4, HeldRequests: 1, AppsComplete: true, SettingsRevision: "9b1c6f02d4e87a35",
 			Store: StoreView{OK: true, WaitingRecords: 2, FileBytes: 18_432_000},
 		}},
 		Nodes: map[string]NodeView{studio: sampleStudio(), tower: sampleTower()},

@@ -19,6 +19,8 @@ export interface EngineView {
   router_epoch: number;
   active_requests: number;
   held_requests: number;
+  /** False when requests of the last hour are missing in the section apps. */
+  apps_complete: boolean;
   settings_revision: string;
   store: StoreView;
   measuring: string;
