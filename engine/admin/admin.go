@@ -258,6 +258,9 @@ func (a *api) storeTrouble(w http.ResponseWriter, r *http.Request, err error) {
 		refuse(w, http.StatusNotFound, "no_such_decision", "No decision with this id is kept.", "bellwether decisions lists them.")
 		return
 	}
+	if r.Context().Err() != nil {
+		return // who asked has left, which is nobody's trouble
+	}
 	a.Log.Warn("decisions could not be read", "err", err)
 	refuse(w, http.StatusServiceUnavailable, "store", "The records cannot be read now.", "See bellwether doctor.")
 }
