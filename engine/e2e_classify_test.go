@@ -12,12 +12,15 @@ const unclear = "the usual for blue and seven, " + secretPrompt
 
 func classified(t *testing.T, more, answer string) *rig {
 	t.Helper()
-	return newRig(t, spec{
+	r := newRig(t, spec{
 		config: "routing: {classifier: {enabled: true, when: always, deployment: 'sorter:1b'" + more + "}}",
 		fakes: map[string]runtimetest.FakeConfig{"ollama": {Parallel: 4, MaxLoaded: 4, KeepAlive: -1, Models: []runtimetest.FakeModel{
 			{Name: "sorter:1b", Size: 8 << 20, Script: []runtimetest.Answer{{Text: answer}}}, {Name: "big:7b", Size: 400 << 20},
 		}}},
 	})
+	// A question is not held: until the picture stands it is not asked.
+	r.await(t, "every machine to have reported", func() bool { return r.registry.Snapshot().Settled })
+	return r
 }
 
 // asked counts the questions put to the classifier.
@@ -38,7 +41,7 @@ func TestClassifierNamesTheTaskOnceAndIsNotClassifiedItself(t *testing.T) {
 			t.Fatalf("%+v", s)
 		}
 		if rec := r.decision(t, a.Header); rec.Requirements.PrimaryTask != "translation" || !rec.Requirements.Clear {
-			t.Errorf("the task is %s", rec.Requirements.PrimaryTask)
+			t.Errorf("the task is %s: %q", rec.Requirements.PrimaryTask, rec.Notes)
 		}
 	}
 	if n := r.asked(); n != 1 {

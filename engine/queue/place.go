@@ -180,6 +180,7 @@ func (d *Dispatcher) onRefused(t *Ticket, id string, why *fleet.Refusal) {
 		t.refusedAt = d.now
 	}
 	d.closeLane(l, g, why)
+	t.decision.Refused = why
 	if d.now.Sub(t.refusedAt) >= d.policy.HoldMax {
 		d.touch(l)
 		d.refuse(t, t.decision, true)

@@ -45,14 +45,15 @@ func TestRefusedForTheWholeHoldTimeIsHeldOut(t *testing.T) {
 	studio := machine("studio", loaded("qwen3", 1))
 	x := newFx(t, studio)
 	x.submit("a", "qwen3")
+	a := x.tickets["a"]
 	for range 7 {
 		x.use("a")
 		x.refuse("a", fleet.CodeMemory, studio.Sequence)
 		x.pass(5 * time.Second)
 		x.report(studio)
 	}
-	if x.log[len(x.log)-1] != "done a held_out" {
-		t.Errorf("effects: %v", x.log)
+	if x.log[len(x.log)-1] != "done a held_out" || a.decision.Refused == nil || a.decision.Refused.Code != fleet.CodeMemory {
+		t.Errorf("effects: %v; the last refusal is %v", x.log, a.decision.Refused)
 	}
 }
 

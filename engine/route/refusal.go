@@ -71,14 +71,27 @@ func (d *Decision) heldOut(p *dialect.Problem, q *Query) {
 		return
 	}
 	x, ok := d.nearestHold()
-	if !ok || d.Verdict == Serve { // it had a place, and the node refused it until the time was up
-		p.Message = fmt.Sprintf("no machine could serve %s in time.", q.Model)
+	if !ok || d.Verdict == Serve {
 		p.Remedy = "Try again in a moment."
+		switch {
+		case d.Refused != nil: // it had a place, and the node refused it until the time was up
+			p.Code = string(d.Refused.Code)
+			p.Message = fmt.Sprintf("no machine could serve %s in time: %s refused it: %s.", q.Model, d.nodeName(d.Chosen.Node), d.Refused.Reason)
+		case d.because("settling"):
+			p.Message = fmt.Sprintf("no machine could serve %s in time: not every machine has said yet what it holds, which takes a few seconds after a start.", q.Model)
+		default:
+			p.Message = fmt.Sprintf("no machine could serve %s in time.", q.Model)
+		}
 		return
 	}
 	p.Code = string(x.Code)
 	p.Message = fmt.Sprintf("no machine could serve %s in time: %s.", q.Model, Render(x).Reason)
 	_, p.Remedy = Sentences(x)
+}
+
+// because reports whether a reason of that code stands in the decision.
+func (d *Decision) because(code string) bool {
+	return slices.ContainsFunc(d.Reasons, func(r Reason) bool { return r.Code == code })
 }
 
 // nearestHold is the first exclusion of the deployment with the fewest.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"bellwether/engine/dialect"
+	"bellwether/engine/fleet"
 )
 
 // refused plays the last ask of a scenario text and returns what its client is told.
@@ -86,7 +87,7 @@ func TestRefusalsNameStatusReasonAndRemedy(t *testing.T) {
 		"paused, held":        {home + "node studio paused\nask m", true, 503, "paused", "no machine could serve m in time: studio is paused", "Resume it", "", yes, 5 * time.Second},
 		"full, held": {home + "node studio\n pool unified limit 10GB margin 2GB\n holds ollama/m bytes 7GB\n model ollama/x weights 6GB caps llm\nlane n1/ollama/m running 1\nask x", true, 503, "memory",
 			"x needs 6.9 GB", "Wait until running work ends", "", yes, 5 * time.Second},
-		"settling, held":      {home + "unsettled\nask nobody", true, 503, "no_capacity", "no machine could serve nobody in time", "Try again", "", yes, 5 * time.Second},
+		"settling, held":      {home + "unsettled\nask nobody", true, 503, "no_capacity", "no machine could serve nobody in time: not every machine has said yet what it holds", "Try again", "", yes, 5 * time.Second},
 		"refused by the node": {home + "ask m", true, 503, "no_capacity", "no machine could serve m in time", "Try again", "", yes, 5 * time.Second},
 	} {
 		d, p := refused(t, c.text, c.held)
@@ -156,5 +157,21 @@ func TestRefusalOfAnEmptyDecisionStillSpeaks(t *testing.T) {
 	p := RefusalProblem(&Decision{Verdict: Refuse}, &Query{Model: "m"}, false)
 	if p.Status != 503 || p.Code == "" || p.Message == "" || p.Remedy == "" {
 		t.Errorf("got %+v", p)
+	}
+}
+
+// A place that its node refused until the time was up is refused with what the
+// node said, and not as if nobody knew why.
+func TestWhatTheNodeSaidIsInTheRefusal(t *testing.T) {
+	s, err := ReadScenario(home + "ask m")
+	if err != nil {
+		t.Fatal(err)
+	}
+	step := &s.Steps[0]
+	d := Decide(step.View, step.Policy, &step.Query)
+	d.Refused = &fleet.Refusal{Code: fleet.CodePaused, Reason: "paused by its owner"}
+	p := RefusalProblem(d, &step.Query, true)
+	if p.Status != 503 || p.Code != "paused" || p.Message != "no machine could serve m in time: studio refused it: paused by its owner." {
+		t.Errorf("%d %s %s", p.Status, p.Code, p.Message)
 	}
 }

@@ -249,6 +249,8 @@ type Decision struct {
 	FailoverNote    string     `json:"failover_note,omitempty"`
 	ConfigHash      string     `json:"config_hash,omitempty"`
 	RegistryVersion uint64     `json:"registry_version"`
+	// Refused is what the chosen node said to the grant last, nil if it took it.
+	Refused *fleet.Refusal `json:"refused,omitempty"`
 	// Scenario is what the decision was made from, as Write gives it; "" = it was
 	// not kept.
 	Scenario string `json:"-"`
