@@ -22,7 +22,7 @@ function file(req, res, path) {
   createReadStream(at).on('error', () => res.destroy()).pipe(res); // a build may replace it just now
 }
 
-function api(req, res, path) {
+function api(req, res, path, answers) {
   const json = (v) => {
     res.writeHead(200, { 'Content-Type': 'application/json' });
     res.end(JSON.stringify(v));
@@ -42,18 +42,20 @@ function api(req, res, path) {
   res.end('{"error":{"code":"not_found","message":"The stage has no such answer."}}');
 }
 
-/** openStage serves until it is closed. rate = decisions a second. */
-export async function openStage({ port = 0, fleet, rate = 100 } = {}) {
+/** openStage serves until it is closed: a fleet that lives, with rate decisions a second, or the golden state, or
+ *  another of its shape; answers replace some of the golden ones. */
+export async function openStage({ port = 0, fleet, rate = 100, state, answers: other = {} } = {}) {
+  const said = { ...answers, ...other };
   const server = createServer((req, res) => {
     const { pathname } = new URL(req.url, 'http://stage');
     if (pathname.startsWith('/ui')) return file(req, res, pathname);
-    if (pathname.startsWith('/admin/')) return api(req, res, pathname);
+    if (pathname.startsWith('/admin/')) return api(req, res, pathname, said);
     res.writeHead(302, { Location: '/ui/' });
     res.end();
   });
   const sockets = new WebSocketServer({ server, path: '/admin/ws' });
   let seq = 41;
-  const hello = () => (fleet ? { type: 'hello', version: '0.4.0', at: new Date().toISOString(), seq, state: fleet.state } : { ...goldenHello(), seq });
+  const hello = () => (fleet ? { type: 'hello', version: '0.4.0', at: new Date().toISOString(), seq, state: fleet.state } : { ...goldenHello(), ...(state && { at: new Date().toISOString(), state }), seq });
   sockets.on('connection', (ws) => {
     ws.send(JSON.stringify(hello()));
     ws.on('message', () => ws.send(JSON.stringify(hello())));
