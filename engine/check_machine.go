@@ -20,7 +20,7 @@ func checkNodes(s *scene) (out []check) {
 		switch {
 		case n.Liveness == fleet.Offline:
 			out = append(out, found("node."+n.Node, isWarning, "Machine "+n.Name, "See that it is awake and on the network; what it serves is asked for elsewhere meanwhile.",
-				"%s has not been heard of since %s.", n.Name, n.LastSeen.Format("15:04:05")))
+				"%s has not been heard of since %s.", n.Name, fleet.Moment(n.LastSeen, s.now)))
 		case n.Liveness == fleet.Late:
 			out = append(out, found("node."+n.Node, isNote, "Machine "+n.Name, "", "%s is late with its reports; it goes on serving.", n.Name))
 		}
@@ -194,7 +194,7 @@ func checkClock(s *scene) []check {
 		return nil
 	case j.by < 0:
 		return []check{found("clock", isWarning, "Clock", "Let the system set its clock by the network. Decisions of that time stand in the wrong order.",
-			"The clock was set back by %s at %s.", briefly((-j.by).Round(time.Second)), j.at.Format("15:04:05"))}
+			"The clock was set back by %s at %s.", briefly((-j.by).Round(time.Second)), fleet.Moment(j.at, s.now))}
 	}
-	return []check{found("clock", isNote, "Clock", "", "The clock went ahead by %s at %s: the machine slept, or its clock was set.", briefly(j.by.Round(time.Second)), j.at.Format("15:04:05"))}
+	return []check{found("clock", isNote, "Clock", "", "The clock went ahead by %s at %s: the machine slept, or its clock was set.", briefly(j.by.Round(time.Second)), fleet.Moment(j.at, s.now))}
 }

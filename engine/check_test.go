@@ -59,7 +59,7 @@ func sceneFaults() map[string]sceneFault {
 	return map[string]sceneFault{
 		"another machine is gone": {func(s *scene) {
 			s.snap.Nodes = append(s.snap.Nodes, fleet.Node{Liveness: fleet.Offline, LastSeen: s.now, Heartbeat: fleet.Heartbeat{Node: "n2", Name: "tower"}})
-		}, "node.n2", isWarning, "tower has not been heard of since 09:00:00", "awake", ""},
+		}, "node.n2", isWarning, "tower has not been heard of since 09:00", "awake", ""},
 		"another machine is late": {func(s *scene) {
 			s.snap.Nodes = append(s.snap.Nodes, fleet.Node{Liveness: fleet.Late, Heartbeat: fleet.Heartbeat{Node: "n2", Name: "tower"}})
 		}, "node.n2", isNote, "tower is late", "", ""},

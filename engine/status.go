@@ -46,7 +46,7 @@ func (e *Engine) Status() *admin.Status {
 }
 
 func (e *Engine) addNode(s *admin.Status, n *fleet.Node, waiting map[fleet.DeploymentID]int) {
-	line := admin.NodeOf(n)
+	line := admin.NodeOf(n, time.Now())
 	s.Nodes = append(s.Nodes, line)
 	if n.Local {
 		s.Node = line

@@ -233,6 +233,10 @@ func TestAPullThatFailsSaysSoInItsLastLine(t *testing.T) {
 
 func TestANodesStateIsToldInWords(t *testing.T) {
 	up := []fleet.RuntimeState{{Name: "ollama", Up: true}}
+	now := time.Date(2026, 11, 30, 8, 4, 0, 0, time.UTC) // a Monday
+	paused := func(reason string, d time.Duration) fleet.Node {
+		return fleet.Node{Heartbeat: fleet.Heartbeat{Runtimes: up, State: fleet.NodeState{Paused: true, PauseReason: reason, PausedUntil: now.Add(d)}}}
+	}
 	for _, c := range []struct {
 		name          string
 		node          fleet.Node
@@ -241,10 +245,14 @@ func TestANodesStateIsToldInWords(t *testing.T) {
 		{"serving", fleet.Node{Heartbeat: fleet.Heartbeat{Runtimes: up}}, "serving", ""},
 		{"no runtime", fleet.Node{}, "serving", "no runtime is up"},
 		{"paused", fleet.Node{Heartbeat: fleet.Heartbeat{Runtimes: up, State: fleet.NodeState{Paused: true, PauseReason: "a build"}}}, "paused", "a build"},
+		{"paused today", paused("a build", 4*time.Hour), "paused", "a build (until 12:04)"},
+		{"paused for days", paused("a build", 100*time.Hour), "paused", "a build (until Fri 12:04)"},
+		{"paused for weeks", paused("", 500*time.Hour), "paused", "(until 21 Dec 04:04)"},
+		{"offline", fleet.Node{Heartbeat: fleet.Heartbeat{Runtimes: up}, Liveness: fleet.Offline, LastSeen: now.Add(-26 * time.Hour)}, "offline", "no heartbeat since Sun 06:04"},
 		{"draining", fleet.Node{Heartbeat: fleet.Heartbeat{Runtimes: up, State: fleet.NodeState{Draining: true}}}, "draining", "it is stopping"},
 		{"late", fleet.Node{Heartbeat: fleet.Heartbeat{Runtimes: up}, Liveness: fleet.Late}, "late", "its heartbeat is late"},
 	} {
-		if got := NodeOf(&c.node); got.State != c.state || got.Reason != c.reason {
+		if got := NodeOf(&c.node, now); got.State != c.state || got.Reason != c.reason {
 			t.Errorf("%s: %s (%s), want %s (%s)", c.name, got.State, got.Reason, c.state, c.reason)
 		}
 	}

@@ -15,8 +15,8 @@ import (
 // load is how many requests run and wait on a machine.
 type load struct{ running, waiting int }
 
-func nodeView(n *fleet.Node, router string, l load) NodeView {
-	line := NodeOf(n)
+func nodeView(n *fleet.Node, router string, l load, now time.Time) NodeView {
+	line := NodeOf(n, now)
 	s, hw := &n.State, &n.Hardware
 	v := NodeView{
 		ID: n.Node, Name: n.Name, Local: n.Local, Router: n.Node == router,

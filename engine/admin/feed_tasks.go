@@ -209,7 +209,7 @@ func (w *watch) layFleet() {
 func (w *watch) layNode(n *fleet.Node, old *seenNode, router string) {
 	s := &seenNode{boot: n.Boot, sequence: n.Sequence, liveness: n.Liveness, load: w.loads[n.Node], state: n.State, shape: shapeOf(n)}
 	w.nodes[n.Node] = s
-	w.shelf.put(SectionNodes, n.Node, nodeView(n, router, s.load))
+	w.shelf.put(SectionNodes, n.Node, nodeView(n, router, s.load, w.f.src.Now()))
 	if old != nil && old.boot == s.boot && old.sequence == s.sequence && old.liveness == s.liveness {
 		s.keys = old.keys
 		return // only its load is another

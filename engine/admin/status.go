@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"strings"
 	"time"
 
 	"bellwether/engine/fleet"
@@ -140,17 +141,17 @@ type StoreStatus struct {
 }
 
 // NodeOf renders a node's state in words.
-func NodeOf(n *fleet.Node) NodeStatus {
+func NodeOf(n *fleet.Node, now time.Time) NodeStatus {
 	s := NodeStatus{ID: n.Node, Name: n.Name, State: "serving"}
 	switch {
 	case n.Liveness == fleet.Offline:
-		s.State, s.Reason = "offline", "no heartbeat since "+n.LastSeen.Format("15:04:05")
+		s.State, s.Reason = "offline", "no heartbeat since "+fleet.Moment(n.LastSeen, now)
 	case n.State.Draining:
 		s.State, s.Reason = "draining", "it is stopping"
 	case n.State.Paused:
 		s.State, s.Reason = "paused", n.State.PauseReason
 		if !n.State.PausedUntil.IsZero() {
-			s.Reason += " (until " + n.State.PausedUntil.Format("15:04") + ")"
+			s.Reason = strings.TrimSpace(s.Reason + " (until " + fleet.Moment(n.State.PausedUntil, now) + ")")
 		}
 	case n.Liveness == fleet.Late:
 		s.State, s.Reason = "late", "its heartbeat is late"

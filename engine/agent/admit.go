@@ -122,7 +122,7 @@ func (s *state) judgeOwner(g *fleet.Grant) *fleet.Refusal {
 	case s.draining:
 		return no(fleet.CodeDraining, "the node is leaving the fleet")
 	case s.pause.On:
-		return no(fleet.CodePaused, s.pause.text())
+		return no(fleet.CodePaused, s.pause.text(s.now()))
 	case p.Known && p.V == sense.PressureCritical:
 		return no(fleet.CodePressure, "the machine is critically short of memory")
 	}

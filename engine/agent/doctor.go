@@ -123,7 +123,7 @@ func programOf(kind string) string {
 func (s *state) checkOwner() []Finding {
 	var out []Finding
 	if s.pause.On {
-		out = append(out, Finding{"pause", Note, "the node is " + s.pause.text(), "bellwether resume"})
+		out = append(out, Finding{"pause", Note, "the node is " + s.pause.text(s.now()), "bellwether resume"})
 	}
 	if s.failed != nil {
 		out = append(out, Finding{"state", Warning, "the node's state cannot be saved: " + s.failed.Error(), "make room in the data folder"})

@@ -19,13 +19,13 @@ type pause struct {
 
 func (p *pause) over(now time.Time) bool { return p.On && due(p.Until, now) }
 
-func (p *pause) text() string {
+func (p *pause) text(now time.Time) string {
 	t := "paused by its owner"
 	if p.Reason != "" {
 		t += " (" + p.Reason + ")"
 	}
 	if !p.Until.IsZero() {
-		t += " until " + p.Until.Format("Mon 15:04")
+		t += " until " + fleet.Moment(p.Until, now)
 	}
 	return t
 }
