@@ -56,9 +56,26 @@ describe('the page', () => {
     showGolden();
     render(Memory);
     const choice = screen.getAllByRole('combobox')[0]!;
-    await fireEvent.change(choice, { target: { value: 'deepseek-r1:70b' } });
+    await fireEvent.change(choice, { target: { value: `${studio}/ollama/deepseek-r1:70b` } });
     expect(await screen.findByText('fits after unloading')).toBeTruthy();
-    expect(log.asked.at(-1)).toBe(`GET /admin/pools/${studio}/unified/plan?model=deepseek-r1%3A70b`);
+    expect(log.asked.at(-1)).toBe(`GET /admin/pools/${studio}/unified/plan?model=${studio}%2Follama%2Fdeepseek-r1%3A70b`);
     expect(screen.getAllByText(/would free/).map((x) => x.textContent)).toEqual(['would free 3.9 GB, loaded 9 min ago', 'would free an unknown amount']);
+  });
+
+  it('asks for the one of two runtimes that is meant, and names their runtimes', async () => {
+    const log = engine({ 'GET /admin/history': { ...historyFile, pools: {} }, [`GET /admin/pools/${studio}/unified/plan`]: planFile as unknown as EvictionPlan });
+    const ids = ['ollama', 'llama-server'].map((r) => `${studio}/${r}/deepseek-r1:70b`);
+    showGolden((h) => {
+      const d = h.state.deployments[ids[0]!]!;
+      h.state.deployments[ids[1]!] = { ...d, id: ids[1]!, runtime: 'llama-server' };
+    });
+    render(Memory);
+    const choice = screen.getAllByRole('combobox')[0] as HTMLSelectElement;
+    const both = [...choice.options].filter((o) => o.text.includes('deepseek'));
+    expect(both.map((o) => [o.value, o.text.split(',')[0]])).toEqual(expect.arrayContaining([[ids[0], 'deepseek-r1:70b on ollama'], [ids[1], 'deepseek-r1:70b on llama-server']]));
+    await fireEvent.change(choice, { target: { value: ids[1] } });
+    await screen.findByText('fits after unloading');
+    expect(log.asked.at(-1)).toBe(`GET /admin/pools/${studio}/unified/plan?model=${studio}%2Fllama-server%2Fdeepseek-r1%3A70b`);
+    expect(choice.value).toBe(ids[1]);
   });
 });

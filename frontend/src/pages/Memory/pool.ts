@@ -1,6 +1,6 @@
 // A pool's budget as parts of one bar, and its last hour as series that stack.
 import type { Part } from '../../ui/StackBar.svelte';
-import type { HolderKind, HolderView, PoolHistory, PoolView } from '../../lib/wire';
+import type { DeploymentView, HolderKind, HolderView, PoolHistory, PoolView } from '../../lib/wire';
 
 /** A kind of claim: in the order they stack, strongest first. */
 export interface Kind {
@@ -35,6 +35,14 @@ export function budgetParts(p: PoolView): Part[] {
   const parts = kinds.map((k) => ({ key: k.key, label: k.label, value: held(p, k.key), color: k.color, hatched: k.hatched }));
   const margin = parts.pop()!;
   return [...parts, { key: 'room', label: 'room for models', value: Math.max(0, room(p)), color: 'var(--mem-free)' }, margin];
+}
+
+/** twice are the models that more than one runtime has: their names alone do not say which is meant. */
+export function twice(deployments: readonly DeploymentView[]): Set<string> {
+  const seen = new Set<string>();
+  const out = new Set<string>();
+  for (const { model } of deployments) (seen.has(model) ? out : seen).add(model);
+  return out;
 }
 
 const strength: Record<HolderKind, number> = { resident: 0, reserved: 1, uncertain: 2, assumed: 3 };
