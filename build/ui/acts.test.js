@@ -221,7 +221,7 @@ describe('settings', () => {
     await row('routing.max_retries').getByRole('textbox').fill('1');
     writeFileSync(rig.config, readFileSync(rig.config, 'utf8').replace('log_level: debug', 'log_level: info'));
     const moved = page().getByText('The settings file was changed meanwhile.');
-    if (await button('Review and save').isEnabled()) await button('Review and save').click({ timeout: 1000 }).catch(() => {});
+    await button('Review and save').click({ timeout: 1000 }).catch(() => {}); // it may be heard before
     await moved.waitFor();
     await button('Load again').click();
     await moved.waitFor({ state: 'detached' });

@@ -2,7 +2,7 @@
 // markup, a flood, a cut line, a session that ends, two windows at odds.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { after, describe, it } from 'node:test';
 import { launch, sizes, Visit } from './browser.js';
@@ -118,7 +118,11 @@ describe('two windows', () => {
     };
     await save(one);
     await until('the first to be saved', () => /max_retries: 1/.test(readFileSync(rig.config, 'utf8')));
-    await two.page.getByText('The settings file was changed meanwhile.').waitFor();
+    const told = two.page.getByText('The settings file was changed meanwhile.');
+    await told.waitFor();
+    await two.page.locator('[data-setting]').last().scrollIntoViewIfNeeded();
+    const at = await told.boundingBox();
+    assert.ok(at && at.y >= 0 && at.y + at.height <= two.page.viewportSize().height, 'it is in sight wherever one is');
     assert.match(readFileSync(rig.config, 'utf8'), /max_retries: 1/);
     await button(two.page, 'Load again').click();
     await two.page.getByText('The settings file was changed meanwhile.').waitFor({ state: 'detached' });
@@ -127,6 +131,24 @@ describe('two windows', () => {
     await until('the second to be saved', () => /max_retries: 4/.test(readFileSync(rig.config, 'utf8')));
     await one.close();
     await two.close();
+  });
+
+  it('of which one is in review: the review says so, stays, and is of the new file after loading again', async () => {
+    const v = await Visit.open(browser, rig.base, { link: await rig.enterLink() });
+    v.expect('409');
+    await v.go('Settings');
+    await setting(v.page, 'routing.max_retries').getByRole('textbox').fill('2');
+    await button(v.page, 'Review and save').click();
+    const dialog = v.page.getByRole('dialog');
+    await dialog.getByRole('button', { name: 'Save' }).waitFor();
+    writeFileSync(rig.config, readFileSync(rig.config, 'utf8').replace('log_level: debug', 'log_level: info'));
+    await dialog.getByRole('button', { name: 'Save' }).click({ timeout: 1000 }).catch(() => {}); // it may be heard before
+    await dialog.getByText('The settings file was changed meanwhile.').waitFor();
+    await dialog.getByRole('button', { name: 'Load again' }).click();
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await until('both changes', () => /max_retries: 2/.test(readFileSync(rig.config, 'utf8')));
+    assert.match(readFileSync(rig.config, 'utf8'), /log_level: info/);
+    await v.close();
   });
 
   it('of one browser: what one locks, the other may not do, and says so', async () => {

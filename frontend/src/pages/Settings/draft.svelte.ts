@@ -61,6 +61,14 @@ class Drafting {
     }
   }
 
+  /** again reads a file that moved; in a review what saving would do is looked at anew. What goes wrong is thrown. */
+  again = async (): Promise<void> => {
+    await this.load();
+    if (this.trouble) throw this.trouble;
+    if (this.count === 0) this.preview = null;
+    else if (this.preview) await this.look();
+  };
+
   discard(): void {
     Object.assign(this, { draft: {}, refused: {}, preview: null });
     if (this.moved) void this.load();
@@ -84,10 +92,12 @@ class Drafting {
       }
       return true;
     } catch (err) {
-      this.preview = null;
-      if (err instanceof ApiError && Object.keys(err.keys).length > 0) this.refused = err.keys;
-      else if (err instanceof ApiError && err.status === 409) this.moved = true;
-      else throw err;
+      if (err instanceof ApiError && err.status === 409) this.moved = true; // a review that is open says so, and stays
+      else {
+        this.preview = null;
+        if (!(err instanceof ApiError) || Object.keys(err.keys).length === 0) throw err;
+        this.refused = err.keys;
+      }
       return false;
     } finally {
       this.busy = false;

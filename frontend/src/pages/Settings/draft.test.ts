@@ -58,6 +58,31 @@ describe('a draft of settings', () => {
     expect(sent.at(-1)!.revision).toBe('next');
   });
 
+  it('in review says that the file moved, stays, and is looked at anew after loading', async () => {
+    drafting.edit(setting('routing.hold.max'), '60');
+    answers = [[200, preview], [409, { error: { code: 'revision_moved', message: 'The file was changed.' } }]];
+    await drafting.look();
+    expect(await drafting.save()).toBe(false);
+    expect(drafting.moved).toBe(true);
+    expect(drafting.preview).not.toBeNull();
+    answers = [[200, { ...settings, revision: 'next' }], [200, { ...preview, revision: 'next' }]];
+    await drafting.again();
+    expect(drafting.moved).toBe(false);
+    expect(drafting.preview?.revision).toBe('next');
+    expect(sent.map((s) => [s.revision, s.dry_run])).toEqual([[settings.revision, true], [settings.revision, false], ['next', true]]);
+    answers = [[200, { ...settings, revision: 'third' }]];
+    drafting.discard();
+  });
+
+  it('cannot be loaded again from an engine that does not answer, and says so', async () => {
+    drafting.edit(setting('routing.hold.max'), '60');
+    drafting.heard('other');
+    answers = [[500, { error: { code: 'x', message: 'It is stopping.' } }]];
+    await expect(drafting.again()).rejects.toThrow('It is stopping.');
+    expect(drafting.moved).toBe(true);
+    answers = [[200, settings]];
+  });
+
   it('loses what is in force already when the settings are loaded', async () => {
     drafting.edit(setting('routing.hold.max'), '60');
     answers = [[200, { ...settings, settings: settings.settings.map((s) => (s.key === 'routing.hold.max' ? { ...s, value: '60' } : s)) }]];
