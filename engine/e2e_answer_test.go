@@ -233,13 +233,15 @@ func (r *rig) stream(t testing.TB, path, body string, header ...string) *stream 
 // line reads up to the next line that holds text.
 func (s *stream) line(holding string) string {
 	s.t.Helper()
+	var read strings.Builder
 	for {
 		l, err := s.lines.ReadString('\n')
 		if strings.Contains(l, holding) {
 			return l
 		}
+		read.WriteString(l)
 		if err != nil {
-			s.t.Fatalf("the stream ended before %q: %v", holding, err)
+			s.t.Fatalf("the stream ended before %q: %v\n%d %s", holding, err, s.resp.StatusCode, &read)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package dialect
 
 import (
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -54,13 +55,13 @@ func appendOpenAIError(dst []byte, p *Problem) []byte {
 }
 
 // openAIErrorText words a context overflow as OpenAI does: clients look for the
-// sentence where they do not look at the code.
+// sentence where they do not look at the code. It has the message's numbers.
 func openAIErrorText(p *Problem) string {
 	if p.Code != CodeContextLength || p.MaxTokens <= 0 {
 		return p.Text()
 	}
-	return "This model's maximum context length is " + strconv.Itoa(p.MaxTokens) + " tokens. However, your request needs " +
-		strconv.Itoa(p.Tokens) + " tokens. " + p.Text()
+	return strings.TrimSpace("This model's maximum context length is " + strconv.Itoa(p.MaxTokens) + " tokens. However, your request needs " +
+		strconv.Itoa(p.Tokens) + " tokens. " + p.Remedy)
 }
 
 // openAIErrorType names the class of an error. SDKs branch on the status;

@@ -55,7 +55,7 @@ func TestContextOverflowIsWordedForOpenAIClients(t *testing.T) {
 	if err := json.Unmarshal(body, &e); err != nil {
 		t.Fatal(err)
 	}
-	want := "This model's maximum context length is 2048 tokens. However, your request needs 9004 tokens. The prompt is too long. Shorten it."
+	want := "This model's maximum context length is 2048 tokens. However, your request needs 9004 tokens. Shorten it."
 	if e.Error.Code != "context_length_exceeded" || e.Error.Message != want {
 		t.Errorf("got %s", body)
 	}

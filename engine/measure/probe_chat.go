@@ -92,6 +92,9 @@ func (p *Probe) toolChoice(ctx context.Context) outcome {
 		}
 		return no("it answered in words although a call was required")
 	}
+	if !isObject(a.Reply.Tools[0].Arguments) {
+		return no("what it gave the tool is no JSON object of arguments")
+	}
 	r := p.with("What is the weather in Oslo?", dialect.ChoiceNamed, weatherTool, timeTool)
 	r.ToolChoice.Name = timeTool.Name
 	if a, o = p.ask(ctx, r); a == nil {
@@ -104,8 +107,16 @@ func (p *Probe) toolChoice(ctx context.Context) outcome {
 		return no("it answered in words although a call of a named tool was required")
 	case a.Reply.Tools[0].Name != timeTool.Name:
 		return no("it called another tool than the named one")
+	case !isObject(a.Reply.Tools[0].Arguments):
+		return no("what it gave the named tool is no JSON object of arguments")
 	}
 	return yes("it called a tool when a call was required, and the named one when one was named")
+}
+
+// isObject reports whether arguments are an object, or left out.
+func isObject(arguments []byte) bool {
+	var o map[string]json.RawMessage
+	return len(arguments) == 0 || json.Unmarshal(arguments, &o) == nil && o != nil
 }
 
 // parallelTools: two calls where two are asked for, and one where more are

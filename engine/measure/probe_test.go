@@ -129,6 +129,13 @@ func TestProbeTellsNoFromUnknown(t *testing.T) {
 			a.Reply.Tools = []dialect.ToolCall{{Name: "get_weather", Arguments: dialect.Raw(`{"city":"Oslo"}`)}}
 			return a, nil
 		}), fleet.No},
+		"words in place of the arguments": {fleet.CapToolChoiceRequired, unless(func(_ string, r *dialect.Request) bool {
+			return r.ToolChoice.Mode == dialect.ChoiceRequired
+		}, func() (*Answer, error) {
+			a := says("")
+			a.Reply.Tools = []dialect.ToolCall{{Name: "get_weather", Arguments: dialect.Raw(`x`)}}
+			return a, nil
+		}), fleet.No},
 		"one call where two were asked for": {fleet.CapParallelTools, unless(func(s string, r *dialect.Request) bool { return strings.Contains(s, "both at once") }, func() (*Answer, error) {
 			a := says("")
 			a.Reply.Tools = []dialect.ToolCall{{Name: "get_weather", Arguments: dialect.Raw(`{"city":"Oslo"}`)}}
