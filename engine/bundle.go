@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"os"
 	"regexp"
 	goruntime "runtime"
@@ -83,7 +84,7 @@ func (e *Engine) versions() map[string]string {
 
 func (e *Engine) logText() string {
 	var b strings.Builder
-	for _, l := range e.logs.Tail(0, bundleLog).Lines {
+	for _, l := range e.logs.Tail(0, bundleLog, slog.LevelDebug).Lines {
 		fmt.Fprintf(&b, "%s %-5s %s", l.At.Format(time.RFC3339), l.Level, l.Message)
 		for _, a := range l.Attrs {
 			fmt.Fprintf(&b, " %s=%q", a.Key, a.Value)

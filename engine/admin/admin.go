@@ -158,6 +158,7 @@ func New(c Config) http.Handler {
 	mux.HandleFunc("POST /admin/models/{action}", a.owner(a.models))
 	mux.HandleFunc("POST /admin/eval", a.owner(a.eval))
 	mux.HandleFunc("POST /admin/probe", a.owner(a.probe))
+	mux.HandleFunc(everythingElse, elsewhere(mux))
 	return mux
 }
 
@@ -290,19 +291,16 @@ func (a *api) refresh(w http.ResponseWriter, r *http.Request) {
 // pause takes {"seconds": N, "until": RFC3339, "reason": text}; neither time
 // means until resumed.
 func (a *api) pause(w http.ResponseWriter, r *http.Request) {
-	var body struct {
-		Seconds float64   `json:"seconds"`
-		Until   time.Time `json:"until"`
-		Reason  string    `json:"reason"`
-	}
-	if !read(w, r, &body) {
+	var wish pauseWish
+	if !read(w, r, &wish) {
 		return
 	}
-	until := body.Until
-	if body.Seconds > 0 {
-		until = time.Now().Add(time.Duration(body.Seconds * float64(time.Second)))
+	until, code, wrong := wish.end(a.Now())
+	if wrong != "" {
+		refuse(w, http.StatusBadRequest, code, wrong, "")
+		return
 	}
-	a.Node.Pause(body.Reason, until)
+	a.Node.Pause(wish.Reason, until)
 	answer(w, http.StatusOK, a.Status())
 }
 
@@ -412,15 +410,6 @@ func named(err error) (status int, code, message, remedy string) {
 
 // sentence ends a clause as one.
 func sentence(s string) string { return strings.TrimRight(s, ". ") + "." }
-
-func read(w http.ResponseWriter, r *http.Request, v any) bool {
-	err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 1<<20)).Decode(v)
-	if err != nil && !errors.Is(err, io.EOF) {
-		refuse(w, http.StatusBadRequest, "invalid_request", "The body is not the JSON this takes: "+err.Error(), "")
-		return false
-	}
-	return true
-}
 
 func answer(w http.ResponseWriter, status int, v any) {
 	body, err := json.Marshal(v)

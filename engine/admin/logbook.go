@@ -3,6 +3,7 @@ package admin
 import (
 	"context"
 	"log/slog"
+	"math"
 	"net/http"
 	"slices"
 	"strconv"
@@ -45,9 +46,9 @@ func (b *LogBook) add(l LogLine) {
 	b.lines[(b.seq-1)%logLines] = l
 }
 
-// Tail returns the lines after a number, at most most of them, the last ones;
-// oldest first.
-func (b *LogBook) Tail(after uint64, most int) LogAnswer {
+// Tail returns the lines after a number of a level or worse, at most most of
+// them, the last ones; oldest first.
+func (b *LogBook) Tail(after uint64, most int, least slog.Level) LogAnswer {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if after > b.seq {
@@ -55,16 +56,21 @@ func (b *LogBook) Tail(after uint64, most int) LogAnswer {
 	}
 	kept := b.seq - uint64(len(b.lines)) // the number before the oldest that is kept
 	from := max(after, kept)
-	if b.seq-from > uint64(most) {
-		from = b.seq - uint64(most)
-	}
-	out := LogAnswer{Lines: make([]LogLine, 0, b.seq-from), Next: b.seq}
+	out := LogAnswer{Lines: []LogLine{}, Next: b.seq}
 	if after > 0 {
 		out.Lost = from - after
 	}
-	for n := from; n < b.seq; n++ {
-		out.Lines = append(out.Lines, b.lines[n%logLines])
+	for n := b.seq; n > from; n-- {
+		l := &b.lines[(n-1)%logLines]
+		switch {
+		case l.level < least:
+		case len(out.Lines) < most:
+			out.Lines = append(out.Lines, *l)
+		case after > 0:
+			out.Lost++
+		}
 	}
+	slices.Reverse(out.Lines)
 	return out
 }
 
@@ -81,7 +87,7 @@ func (h *bookHandler) Enabled(ctx context.Context, level slog.Level) bool {
 }
 
 func (h *bookHandler) Handle(ctx context.Context, r slog.Record) error {
-	l := LogLine{At: r.Time.UTC().Truncate(time.Millisecond), Level: strings.ToLower(r.Level.String()), Message: cropped(r.Message), Attrs: slices.Clone(h.attrs)}
+	l := LogLine{At: r.Time.UTC().Truncate(time.Millisecond), Level: strings.ToLower(r.Level.String()), level: r.Level, Message: cropped(r.Message), Attrs: slices.Clone(h.attrs)}
 	r.Attrs(func(a slog.Attr) bool {
 		l.Attrs = appendAttr(l.Attrs, h.group, a)
 		return true
@@ -145,7 +151,7 @@ func cropped(s string) string {
 }
 
 // log is the end of the log: ?lines= of it (200 unless said), ?after= a number
-// that an answer gave as next.
+// that an answer gave as next, ?level= that and what is worse.
 func (a *api) log(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	most, after := 200, uint64(0)
@@ -162,5 +168,12 @@ func (a *api) log(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	answer(w, http.StatusOK, a.Logs.Tail(after, most))
+	least := slog.Level(math.MinInt)
+	if s := q.Get("level"); s != "" {
+		if err = least.UnmarshalText([]byte(s)); err != nil {
+			refuse(w, http.StatusBadRequest, "invalid_level", "level is debug, info, warn or error.", "")
+			return
+		}
+	}
+	answer(w, http.StatusOK, a.Logs.Tail(after, most, least))
 }

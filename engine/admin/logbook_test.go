@@ -15,7 +15,7 @@ func TestTheLogIsKeptWithItsFacts(t *testing.T) {
 	log := slog.New(book.Handler(slog.NewTextHandler(&text, &slog.HandlerOptions{Level: slog.LevelInfo})))
 	log.Debug("not wanted")
 	log.With("part", "agent").WithGroup("run").With("n", 1).Warn("it failed", "err", "no \"luck\"", slog.Group("at", "x", 2))
-	got := book.Tail(0, 10)
+	got := book.Tail(0, 10, slog.LevelDebug)
 	if len(got.Lines) != 1 || got.Next != 1 {
 		t.Fatalf("%+v", got)
 	}
@@ -38,21 +38,21 @@ func TestTheEndOfTheLogIsReadOn(t *testing.T) {
 	}
 	log.Info("nobody wants it")
 	say(3)
-	if got := book.Tail(1, 10); len(got.Lines) != 2 || got.Lines[0].Seq != 2 || got.Next != 3 || got.Lost != 0 {
+	if got := book.Tail(1, 10, slog.LevelDebug); len(got.Lines) != 2 || got.Lines[0].Seq != 2 || got.Next != 3 || got.Lost != 0 {
 		t.Errorf("after 1: %+v", got)
 	}
-	if got := book.Tail(3, 10); len(got.Lines) != 0 || got.Next != 3 {
+	if got := book.Tail(3, 10, slog.LevelDebug); len(got.Lines) != 0 || got.Next != 3 {
 		t.Errorf("after the last: %+v", got)
 	}
-	if got := book.Tail(99, 10); len(got.Lines) != 3 {
+	if got := book.Tail(99, 10, slog.LevelDebug); len(got.Lines) != 3 {
 		t.Errorf("after one of another start: %+v", got)
 	}
 	say(2 * logLines)
-	got := book.Tail(3, 10*logLines)
+	got := book.Tail(3, 10*logLines, slog.LevelDebug)
 	if len(got.Lines) != logLines || got.Lost != logLines || got.Next != 3+2*logLines || got.Lines[0].Seq != got.Next-logLines+1 {
 		t.Errorf("%d lines from %d, next %d, lost %d", len(got.Lines), got.Lines[0].Seq, got.Next, got.Lost)
 	}
-	if got := book.Tail(0, 5); len(got.Lines) != 5 || got.Lost != 0 || got.Lines[4].Seq != got.Next {
+	if got := book.Tail(0, 5, slog.LevelDebug); len(got.Lines) != 5 || got.Lost != 0 || got.Lines[4].Seq != got.Next {
 		t.Errorf("the last five: %+v", got)
 	}
 }

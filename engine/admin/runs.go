@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"bellwether/engine/dialect"
 	"bellwether/engine/measure"
 )
 
@@ -34,7 +35,8 @@ func NewRuns(now func() time.Time, changed func()) *Runs { return &Runs{now: now
 
 var errCancelled = errors.New("cancelled by its owner")
 
-// begin lists a run. done ends it.
+// begin lists a run. done ends it; a
+// run that was refused is taken off the list.
 func (rs *Runs) begin(kind, node, model string, cancel context.CancelCauseFunc) (r *run, done func(error)) {
 	r = &run{JobView: JobView{ID: rand.Text()[:8], Kind: kind, NodeID: node, Model: model, State: "running", StartedAt: rs.now().UTC(), Cancellable: true}, cancel: cancel}
 	rs.mu.Lock()
@@ -48,6 +50,8 @@ func (rs *Runs) begin(kind, node, model string, cancel context.CancelCauseFunc) 
 		rs.mu.Lock()
 		r.EndedAt, r.Cancellable = ptr(rs.now().UTC()), false
 		switch {
+		case isRefused(err): // it never began: whoever asked is told, and there is no job to show
+			rs.list = slices.DeleteFunc(rs.list, func(o *run) bool { return o == r })
 		case r.State == "cancelled":
 		case err != nil:
 			_, _, message, _ := named(err)
@@ -59,6 +63,12 @@ func (rs *Runs) begin(kind, node, model string, cancel context.CancelCauseFunc) 
 		rs.mu.Unlock()
 		rs.changed()
 	}
+}
+
+// isRefused reports whether a run was turned down before it did anything.
+func isRefused(err error) bool {
+	var p *dialect.Problem
+	return errors.As(err, &p) && p.Status < http.StatusInternalServerError
 }
 
 // update changes what a run shows.

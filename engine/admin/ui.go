@@ -16,8 +16,8 @@ import (
 const uiPolicy = "default-src 'self'; img-src 'self' data:; connect-src 'self'; style-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 
 // ui serves the built UI below /ui/. Assets carry a hash in their names and
-// never change; index.html is asked for anew each time. A path without a file
-// is the UI's own to make sense of.
+// never change; index.html is asked for anew each time. A path that names no
+// file, without an extension, is the UI's own to make sense of.
 type ui struct {
 	files fs.FS // nil = there is none
 	serve http.Handler
@@ -57,7 +57,7 @@ func (u *ui) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.Set("Cache-Control", "public, max-age=31536000, immutable")
 	case name != "" && name != "index.html" && u.has(name):
 		h.Set("Cache-Control", "public, max-age=3600")
-	case strings.HasPrefix(name, "assets/"):
+	case strings.HasPrefix(name, "assets/"), name != "index.html" && path.Ext(name) != "":
 		h.Set("Cache-Control", "no-store") // of another build
 		http.NotFound(w, r)
 		return

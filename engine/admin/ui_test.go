@@ -20,7 +20,8 @@ func TestTheUIIsServedWithItsRules(t *testing.T) {
 		{"/ui/assets/app-1a2b.js", "js", "public, max-age=31536000, immutable", 200},
 		{"/ui/assets/app-gone.js", "", "no-store", 404}, // of another build: not the page in its place
 		{"/ui/favicon.svg", "<svg/>", "public, max-age=3600", 200},
-		{"/ui/.gitkeep", "<html>ui</html>", "no-cache", 200},
+		{"/ui/.gitkeep", "", "no-store", 404},
+		{"/ui/nope.js", "", "no-store", 404},                // the page is no script
 		{"/ui/assets/", "<html>ui</html>", "no-cache", 200}, // no list of files
 	} {
 		w := do(api, "GET", c.path, "", "")

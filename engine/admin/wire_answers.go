@@ -1,6 +1,9 @@
 package admin
 
-import "time"
+import (
+	"log/slog"
+	"time"
+)
 
 // Session is the answer of GET /admin/session.
 type Session struct {
@@ -144,6 +147,7 @@ type LogLine struct {
 	Seq     uint64    `json:"seq"`
 	At      time.Time `json:"at"`
 	Level   string    `json:"level"` // debug, info, warn, error
+	level   slog.Level
 	Message string    `json:"message"`
 	Attrs   []LogAttr `json:"attrs,omitempty"`
 }
