@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"bellwether/engine"
 	"bellwether/engine/admin"
 	"bellwether/engine/route"
 )
@@ -282,7 +283,7 @@ func TestPauseRefusesUntilResumed(t *testing.T) {
 	if state.State != "paused" || !strings.Contains(state.Reason, "until "+time.Now().Add(time.Hour).Format("15:")) {
 		t.Errorf("pause --for 1h: %+v", state)
 	}
-	h.run(t, "pause", "--until", "tomorrow").ends(t, exitDone).says(t, "until 06:00")
+	h.run(t, "pause", "--until", "tomorrow").ends(t, exitDone).says(t, "(until "+engine.Tomorrow(time.Now()).Format("Mon")+" 06:00)")
 	h.run(t, "pause", "--until", "lunch").ends(t, exitUsage).says(t, "18:30")
 	h.run(t, "pause", "--for=-1h").ends(t, exitUsage)
 	h.run(t, "pause", "--for", "1h", "--until", "tomorrow").ends(t, exitUsage)
