@@ -2,6 +2,7 @@ package engine
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -17,8 +18,10 @@ import (
 // edit returns the text of a settings file with changes made: key -> the new
 // text, nil = back to the default. Only the lines of the changed settings are
 // touched, so that comments, order and spacing of the others stay as their
-// owner wrote them; where lines do not tell settings apart (flow style, anchors)
-// the file is written anew from its nodes, comments kept.
+// owner wrote them; of settings within braces, the one entry that the braces are
+// the value of. A section that would hold nothing goes with its last setting.
+// Where lines do not tell settings apart (anchors, texts of many lines, a file
+// within braces) the file is written anew from its nodes, comments kept.
 //
 // Its error joins a *SettingError for every text that is wrong. What was
 // written is read again before it is returned: nothing else has changed.
@@ -202,21 +205,58 @@ func (e *entry) value() *yaml.Node { return follow(e.in.Content[e.at+1]) }
 // findEntry returns where a setting stands, nil if nowhere. A key may be
 // written in one word (routing.hold.max) or section by section.
 func findEntry(n *yaml.Node, prefix, key string) *entry {
+	if chain := findChain(n, prefix, key); chain != nil {
+		return chain[len(chain)-1]
+	}
+	return nil
+}
+
+// findChain returns the entries that lead to a setting, the last its own.
+func findChain(n *yaml.Node, prefix, key string) []*entry {
 	if n == nil || n.Kind != yaml.MappingNode {
 		return nil
 	}
 	for i := 0; i+1 < len(n.Content); i += 2 {
-		full := prefix + n.Content[i].Value
+		full, here := prefix+n.Content[i].Value, &entry{n, i}
 		if full == key {
-			return &entry{n, i}
+			return []*entry{here}
 		}
 		if strings.HasPrefix(key, full+".") {
-			if e := findEntry(follow(n.Content[i+1]), full+".", key); e != nil {
-				return e
+			if below := findChain(follow(n.Content[i+1]), full+".", key); below != nil {
+				return append([]*entry{here}, below...)
 			}
 		}
 	}
 	return nil
+}
+
+// sectionChain returns the entries that lead to a section, nil of the root and
+// of one that is not below it.
+func sectionChain(n, section *yaml.Node) []*entry {
+	if n == nil || n.Kind != yaml.MappingNode || n == section {
+		return nil
+	}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		here, value := &entry{n, i}, follow(n.Content[i+1])
+		if value == section {
+			return []*entry{here}
+		}
+		if below := sectionChain(value, section); below != nil {
+			return append([]*entry{here}, below...)
+		}
+	}
+	return nil
+}
+
+// emptied cuts a chain to the entry that is to be removed so that no section
+// stays without an entry; gone are the sections' entries above the last one
+// that go with it, the outermost first.
+func emptied(chain []*entry) (gone []*entry) {
+	at := len(chain) - 1
+	for at > 0 && len(chain[at].in.Content) == 2 {
+		at--
+	}
+	return chain[at:]
 }
 
 // findSection returns the deepest section that is there for a key, and what
@@ -256,41 +296,103 @@ func editLine(text []byte, key string, value *yaml.Node) (out []byte, ok bool) {
 		return nil, false
 	}
 	lines := strings.SplitAfter(string(text), "\n")
-	if e := findEntry(doc, "", key); e != nil {
-		last := lastLine(e.value())
-		if e.in.Style&yaml.FlowStyle != 0 || last < 0 || last > len(lines) {
-			return nil, false
+	if chain := findChain(doc, "", key); chain != nil {
+		e := chain[len(chain)-1]
+		gone := []*entry{e}
+		if value == nil {
+			gone = emptied(chain)
 		}
-		first := e.name().Line
-		var fresh []string
-		if value != nil {
-			comment := e.name().LineComment
-			if c := e.value().LineComment; c != "" {
-				comment = c
-			}
-			fresh = rendered(e.name().Column-1, e.name().Value, value, comment)
+		if gone[0].in.Style&yaml.FlowStyle != 0 {
+			return editFlow(doc, lines, chain, key, value)
 		}
-		return []byte(strings.Join(slices.Replace(lines, first-1, max(last, first), fresh...), "")), true
+		if value == nil {
+			return removeLines(lines, gone)
+		}
+		comment := e.name().LineComment
+		if c := e.value().LineComment; c != "" {
+			comment = c
+		}
+		return replaceLines(lines, e.name().Line, lastLineOf(lines, e.value()), rendered(e.name().Column-1, e.name().Value, value, comment))
 	}
 	if value == nil {
 		return text, true // it stands nowhere as it is
 	}
 	section, rest := findSection(doc, key)
-	if section == nil || len(section.Content) == 0 {
+	if section == nil || len(section.Content) == 0 && section == doc {
 		if doc != nil {
 			return nil, false
 		}
 		return append(endLine(text), strings.Join(nested(0, key, value), "")...), true
 	}
 	if section.Style&yaml.FlowStyle != 0 {
-		return nil, false
+		return editFlow(doc, lines, sectionChain(doc, section), key, value)
 	}
-	last := lastLine(section)
-	if last < 0 || last > len(lines) {
+	last := lastLineOf(lines, section)
+	if last < 0 || last > len(lines) || len(section.Content) == 0 {
 		return nil, false
 	}
 	lines[last-1] = string(endLine([]byte(lines[last-1])))
 	return []byte(strings.Join(slices.Insert(lines, last, nested(section.Column-1, rest, value)...), "")), true
+}
+
+// editFlow writes a setting within braces: the one entry anew that the braces
+// are the value of. The chain leads to the setting or to its section.
+func editFlow(doc *yaml.Node, lines []string, chain []*entry, key string, value *yaml.Node) (out []byte, ok bool) {
+	at := 0
+	for at < len(chain) && chain[at].value().Style&yaml.FlowStyle == 0 {
+		at++
+	}
+	if at == len(chain) || chain[at].in.Style&yaml.FlowStyle != 0 {
+		return nil, false // all of the file is within braces
+	}
+	e := chain[at]
+	first, last := e.name().Line, lastLineOf(lines, e.value())
+	comment := cmp.Or(e.value().LineComment, e.name().LineComment)
+	setNode(doc, key, value)
+	fresh := *e.value()
+	fresh.LineComment, fresh.HeadComment, fresh.FootComment = "", "", ""
+	return replaceLines(lines, first, last, rendered(e.name().Column-1, e.name().Value, &fresh, comment))
+}
+
+// replaceLines puts lines in the place of those from first to last.
+func replaceLines(lines []string, first, last int, fresh []string) (out []byte, ok bool) {
+	if last < 0 || last > len(lines) {
+		return nil, false
+	}
+	return []byte(strings.Join(slices.Replace(lines, first-1, max(last, first), fresh...), "")), true
+}
+
+// removeLines takes away an entry and the names of the sections above it that
+// hold nothing else; comments between them stay.
+func removeLines(lines []string, gone []*entry) (out []byte, ok bool) {
+	e := gone[len(gone)-1]
+	last := lastLineOf(lines, e.value())
+	if last < 0 || last > len(lines) {
+		return nil, false
+	}
+	lines = slices.Delete(lines, e.name().Line-1, max(last, e.name().Line))
+	for _, section := range slices.Backward(gone[:len(gone)-1]) {
+		if at := section.name().Line - 1; at < e.name().Line-1 { // else it stood on the line of the entry
+			lines = slices.Delete(lines, at, at+1)
+		}
+	}
+	return []byte(strings.Join(lines, "")), true
+}
+
+// lastLineOf returns the last line of a value with the brackets that close it,
+// -1 where that is not clear.
+func lastLineOf(lines []string, n *yaml.Node) int {
+	last := lastLine(n)
+	for last >= 0 && last < len(lines) && isClosing(lines[last]) {
+		last++
+	}
+	return last
+}
+
+// isClosing reports whether a line holds nothing but brackets that close.
+func isClosing(line string) bool {
+	text, _, _ := strings.Cut(strings.TrimSpace(line), "#")
+	return text != "" && strings.Trim(text, "]}, \t") == ""
 }
 
 // endLine gives a text a line's end, unless it is empty or has one.
@@ -375,8 +477,10 @@ func editNodes(text []byte, values map[string]*yaml.Node) ([]byte, error) {
 }
 
 func setNode(root *yaml.Node, key string, value *yaml.Node) {
-	if e := findEntry(root, "", key); e != nil {
+	if chain := findChain(root, "", key); chain != nil {
+		e := chain[len(chain)-1]
 		if value == nil {
+			e = emptied(chain)[0]
 			e.in.Content = slices.Delete(e.in.Content, e.at, e.at+2)
 			return
 		}

@@ -106,6 +106,44 @@ func TestSettingsInFlowStyleAreChangedToo(t *testing.T) {
 	}
 }
 
+// Whatever is changed, the lines of everything else stay as they were, and no
+// section is left that holds nothing.
+func TestAChangeLeavesEveryOtherLine(t *testing.T) {
+	const list = "  pinned_models: [qwen3:8b, llama3.2:3b]   # mine\n"
+	for name, c := range map[string]struct{ from, key, value, to string }{
+		"within braces":             {"  hold: {max: 45s, interval: 1s} # wait\n", "routing.hold.max", "50s", "  hold: {max: 50s, interval: 1s}  # wait\n"},
+		"new within braces":         {"  hold: {max: 45s}\n", "routing.hold.interval", "2s", "  hold: {max: 45s, interval: 2s}\n"},
+		"new in empty braces":       {"  hold: {}\n", "routing.hold.interval", "2s", "  hold: {interval: 2s}\n"},
+		"out of braces":             {"  hold: {max: 45s, interval: 1s}\n", "routing.hold.max", "-", "  hold: {interval: 1s}\n"},
+		"the last of braces":        {"  hold: {max: 45s}\n", "routing.hold.max", "-", ""},
+		"braces over lines":         {"  hold: {\n    max: 45s,\n    interval: 1s,\n  }\n", "routing.hold.max", "50s", "  hold: {max: 50s, interval: 1s}\n"},
+		"the last of braces, lines": {"  hold: {\n    max: 45s\n  }\n", "routing.hold.max", "-", ""},
+		"the last of a section":     {"  hold:\n    max: 45s\n", "routing.hold.max", "-", ""},
+		"one of a section":          {"  hold:\n    max: 45s\n    interval: 1s\n", "routing.hold.max", "-", "  hold:\n    interval: 1s\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			head, tail := "# mine\nlisten:   localhost:11500\nrouting:\n"+list, "  max_retries:   1\nlog_level: 'info'\n"
+			got, err := editSettings("config.yaml", []byte(head+c.from+tail), changing(c.key, c.value))
+			if err != nil || string(got) != head+c.to+tail {
+				t.Errorf("%v\n%s\nwant\n%s", err, got, head+c.to+tail)
+			}
+		})
+	}
+	const only = "# mine\nrouting:\n  # how long\n  hold:\n    max: 45s\nlog_level: info\n"
+	got, err := editSettings("config.yaml", []byte(only), changing("routing.hold.max", "-"))
+	if want := "# mine\n  # how long\nlog_level: info\n"; err != nil || string(got) != want {
+		t.Errorf("%v\n%s\nwant\n%s", err, got, want)
+	}
+	got, err = editSettings("config.yaml", []byte("routing: {hold: {max: &m 45s}}\nlog_level: info\n"), changing("routing.hold.max", "-"))
+	if err != nil || strings.Contains(string(got), "hold") || strings.Contains(string(got), "routing") {
+		t.Errorf("of an anchor: %v\n%s", err, got)
+	}
+	got, err = editSettings("config.yaml", []byte("routing:\n  hold:\n    max: 45s\n"), changing("routing.hold.max", "-"))
+	if err != nil || strings.TrimSpace(strings.Trim(string(got), "{}\n")) != "" {
+		t.Errorf("of all there is: %v\n%s", err, got)
+	}
+}
+
 func TestWrongChangesNameTheirSetting(t *testing.T) {
 	for name, c := range map[string]struct{ key, value, want string }{
 		"unknown":              {"routing.max_retrys", "1", "max_retries"},
