@@ -20,6 +20,20 @@ const knock = (headers) => new Promise((resolve) => {
   ws.on('error', () => resolve('error'));
 });
 
+it('a page that is left asks for nothing by the address of the next one', async () => {
+  const v = await Visit.open(browser, rig.base, { link: await rig.enterLink() });
+  for (const part of ['log', 'traffic', 'bundle']) {
+    await v.page.evaluate((h) => (location.hash = h), `#/health/${part}`);
+    await v.page.getByRole('main', { name: 'Health' }).waitFor();
+    await v.go('Decisions');
+    await v.page.goBack();
+    await v.page.getByRole('main', { name: 'Health' }).waitFor();
+    await v.page.locator('.toolbar [aria-current=page]').waitFor();
+  }
+  assert.deepEqual(v.requests.filter((r) => /\/admin\/decisions\/./.test(r)), []);
+  await v.close(); // and no error stands in the console
+});
+
 describe('the feed', () => {
   it('opens for its own page', async () => assert.equal(await knock({ Origin: rig.base }), 'open'));
   it('does not open for a page of elsewhere', async () => assert.equal(await knock({ Origin: 'https://example.org' }), 403));

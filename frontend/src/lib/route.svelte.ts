@@ -33,6 +33,19 @@ export function href(page: string, rest = '', query: Record<string, string> = {}
 class Route {
   place = $state.raw<Place>(parsed(location.hash));
 
+  #seen: Record<string, Place> = {}; // by page, as it was last there
+
+  /**
+   * of is the place as a page may read it: its own. A page that is being left
+   * is still there when the address is another's, whose rest is no id of its
+   * own; it keeps the place it had. An address without a page holds nothing.
+   */
+  of(page: string): Place {
+    const p = this.place;
+    if (p.page === page || p.page === '') return (this.#seen[page] = p);
+    return this.#seen[page] ?? { page, rest: '', query: {} };
+  }
+
   start(): () => void {
     const read = () => (this.place = parsed(location.hash));
     read();

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { href, parsed, type Place } from './route.svelte';
+import { href, parsed, route, type Place } from './route.svelte';
 
 it('leads back to the place it was made of', () => {
   const places: Place[] = [
@@ -15,4 +15,14 @@ it('reads whatever an address may hold', () => {
   expect(parsed('')).toEqual({ page: '', rest: '', query: {} });
   expect(parsed('#/decisions/%zz')).toEqual({ page: 'decisions', rest: '%zz', query: {} });
   expect(parsed('#decisions?app=')).toEqual({ page: 'decisions', rest: '', query: { app: '' } });
+});
+
+it('of a page is never that of another page, which it may see while it is left', () => {
+  route.place = parsed('#/decisions/01JBQ7YZG9?app=curl');
+  expect(route.of('decisions').rest).toBe('01JBQ7YZG9');
+  route.place = parsed('#/health/log?q=x');
+  expect(route.of('decisions')).toMatchObject({ rest: '01JBQ7YZG9', query: { app: 'curl' } });
+  expect(route.of('health')).toMatchObject({ rest: 'log', query: { q: 'x' } });
+  expect(route.of('models')).toEqual({ page: 'models', rest: '', query: {} });
+  route.place = parsed('');
 });

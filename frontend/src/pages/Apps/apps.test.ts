@@ -1,5 +1,7 @@
 import { fireEvent, render, screen, within } from '@testing-library/svelte';
+import { tick } from 'svelte';
 import { describe, expect, it } from 'vitest';
+import { fleet } from '../../lib/fleet.svelte';
 import { engine, showGolden } from '../../test/golden';
 import Apps from './Apps.svelte';
 import golden from '../../../../engine/admin/testdata/wire/apps.json';
@@ -39,4 +41,15 @@ it('an app opens into its tags, each with figures and decisions of its own', asy
   expect(screen.getByText(/3 more tags/)).toBeTruthy();
   await fireEvent.click(screen.getByRole('button', { name: 'Tags of claude-code' }));
   expect(screen.queryByText('user:ann')).toBeNull();
+});
+
+it('says live only while there is a connection', async () => {
+  engine({ 'GET /admin/apps': golden });
+  showGolden();
+  render(Apps);
+  expect(screen.getByText('live')).toBeTruthy();
+  fleet.link = 'disconnected';
+  await tick();
+  expect(screen.queryByText('live')).toBeNull();
+  expect(screen.getByText(/^as of \d\d:\d\d:\d\d/)).toBeTruthy();
 });
