@@ -1,5 +1,7 @@
 import { fireEvent, render, screen, within } from '@testing-library/svelte';
+import { tick } from 'svelte';
 import { describe, expect, it } from 'vitest';
+import { fleet } from '../../lib/fleet.svelte';
 import { goldenHello, showGolden, studio } from '../../test/golden';
 import { belongings, heatOf, machines, memoryParts, tally } from './machine';
 import Fleet from './Fleet.svelte';
@@ -58,6 +60,28 @@ describe('the page', () => {
       expect(within(here).getAllByText(text, { exact: false }).length, text).toBeGreaterThan(0);
     const tower = screen.getByRole('article', { name: 'tower' });
     for (const text of ['paused', 'a build (until 11:00)', 'ollama', 'memory tight', '91 °C', 'power not known']) expect(within(tower).getAllByText(text, { exact: false }).length, text).toBeGreaterThan(0);
+  });
+
+  it('shows trouble where a machine has no runtime that is up', () => {
+    showGolden((h) => {
+      Object.assign(h.state.nodes[studio]!, { state: 'serving', reason: 'no runtime is up' });
+    });
+    render(Fleet);
+    const badge = within(screen.getByRole('article', { name: 'studio' })).getByTitle('no runtime is up');
+    expect(badge.textContent!.trim()).toBe('no runtime is up');
+    expect(badge.className).toContain('idle');
+    expect(badge.className).not.toContain('serving');
+  });
+
+  it('says nothing of now while there is no connection', async () => {
+    showGolden();
+    render(Fleet);
+    expect(screen.getAllByText('heard now').length).toBeGreaterThan(0);
+    fleet.link = 'disconnected';
+    await tick();
+    expect(screen.queryByText('heard now')).toBeNull();
+    const here = screen.getByRole('article', { name: 'studio' });
+    expect(within(here).getByTitle(/^As of \d\d:\d\d:\d\d/).className).toContain('lost');
   });
 
   it('is compact for many, and finds one by its model or state', async () => {
