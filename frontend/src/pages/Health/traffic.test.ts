@@ -1,0 +1,19 @@
+import { fireEvent, render, screen } from '@testing-library/svelte';
+import { expect, it } from 'vitest';
+import { engine, showGolden } from '../../test/golden';
+import Traffic from './Traffic.svelte';
+
+it('sends once for a double click, and stops only by its Stop', async () => {
+  const log = engine({ 'POST /admin/test-traffic': new Response(new ReadableStream({ start: (c) => c.enqueue(new TextEncoder().encode('{"kind":"plan","requests":4}\n')) })) });
+  showGolden();
+  render(Traffic);
+  const send = screen.getByRole('button', { name: 'Send test traffic' });
+  await fireEvent.click(send);
+  expect(send.isConnected).toBe(true);
+  await fireEvent.click(send); // the second of a double click, in the same place
+  expect(await screen.findByText('Sending …')).toBeTruthy();
+  expect(await screen.findByText(/0 of 4/)).toBeTruthy();
+  expect(log.asked).toEqual(['POST /admin/test-traffic']);
+  expect(screen.queryByText('Stopped')).toBeNull();
+  expect(screen.getByRole('button', { name: 'Stop' }).compareDocumentPosition(send) & Node.DOCUMENT_POSITION_PRECEDING).toBeTruthy();
+});
