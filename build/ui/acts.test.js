@@ -132,7 +132,7 @@ describe('models', () => {
     await page().getByRole('dialog').getByRole('button', { name: 'Pull' }).click();
     const job = page().locator('[data-job]', { hasText: 'phi4:14b' });
     await job.getByRole('button', { name: 'Cancel' }).click();
-    await page().getByRole('dialog').getByRole('button', { name: 'Cancel it' }).click();
+    await page().getByRole('dialog').getByRole('button', { name: 'Stop the pull' }).click();
     await job.getByText('cancelled', { exact: true }).waitFor();
     const { deployments } = await rig.state();
     assert.ok(!Object.keys(deployments).some((id) => id.includes('phi4')));
@@ -238,7 +238,7 @@ describe('health', () => {
     await rig.ask('curl/8', 'qwen3:8b'); // so that one is loaded
     await visit.go('Health');
     await page().getByRole('link', { name: 'Test traffic' }).click();
-    await button('Send test traffic').click();
+    await button('Send test traffic').dblclick(); // the second press is no stop
     await page().getByText('All passed').waitFor({ timeout: 30_000 });
     const rows = page().getByRole('region', { name: 'Results of test traffic' }).locator('tbody tr');
     assert.ok((await rows.count()) > 0);

@@ -5,6 +5,8 @@ export interface Question {
   text: string;
   /** What the button does: Delete, Unload. */
   action: string;
+  /** What the other button does, where Cancel could be read as the action: Keep pulling. */
+  stay?: string;
   danger?: boolean;
   /** Text that has to be typed first, for what destroys much. */
   type?: string;

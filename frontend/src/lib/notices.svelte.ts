@@ -10,6 +10,10 @@ export interface Notice {
   remedy: string;
   undo: (() => void | Promise<void>) | null;
   undoLabel: string;
+  /** What it tells of: a newer notice about the same takes its place. '' = nothing that changes. */
+  about: string;
+  /** Whether what it tells is so. Once it was and is no more, the notice leaves. */
+  holds: (() => boolean) | null;
 }
 
 class Notices {
@@ -18,8 +22,10 @@ class Notices {
   #timers = new Map<number, ReturnType<typeof setTimeout>>();
 
   /** done says that something was done; with undo, how it is taken back. */
-  done(text: string, undo: Notice['undo'] = null, undoLabel = 'Undo'): void {
-    const id = this.#add({ kind: 'done', text, remedy: '', undo, undoLabel });
+  done(text: string, undo: Notice['undo'] = null, undoLabel = 'Undo', of: Partial<Pick<Notice, 'about' | 'holds'>> = {}): void {
+    const { about = '', holds = null } = of;
+    if (about !== '') this.list.filter((n) => n.about === about).forEach((n) => this.close(n.id));
+    const id = this.#add({ kind: 'done', text, remedy: '', undo, undoLabel, about, holds });
     this.#leave(id, undo ? 10_000 : 4_000);
   }
 
@@ -30,7 +36,7 @@ class Notices {
     const remedy = err instanceof ApiError ? err.remedy : '';
     const same = this.list.find((n) => n.kind === 'problem' && n.text === text);
     if (same) this.close(same.id); // say it once, newest
-    this.#add({ kind: 'problem', text, remedy, undo: null, undoLabel: '' });
+    this.#add({ kind: 'problem', text, remedy, undo: null, undoLabel: '', about: '', holds: null });
   }
 
   close(id: number): void {

@@ -28,6 +28,24 @@ describe('the header', () => {
     await vi.waitFor(() => expect(log.asked).toEqual(['POST /admin/pause', 'POST /admin/resume']));
   });
 
+  it('tells of a pause only while there is one', async () => {
+    engine({ 'POST /admin/pause': {} });
+    showGolden();
+    render(StatusHeader, { title: 'Fleet' });
+    render(Toasts);
+    await fireEvent.click(screen.getByRole('button', { name: 'Pause this machine' }));
+    await fireEvent.click(screen.getByRole('menuitem', { name: 'Until resumed' }));
+    await vi.waitFor(() => expect(notices.list).toHaveLength(1));
+    const feed = async (paused: boolean) => {
+      fleet.nodes = { ...fleet.nodes, [fleet.here!.id]: { ...fleet.here!, paused } };
+      await tick();
+    };
+    await feed(true);
+    expect(notices.list.map((n) => n.text)).toEqual(['studio is paused.']);
+    await feed(false); // resumed from elsewhere
+    expect(notices.list).toEqual([]);
+  });
+
   it('says how to unlock instead of acting while it may only read', async () => {
     const log = engine({ 'GET /admin/session': lockedFile });
     showGolden();
@@ -53,6 +71,19 @@ describe('the header', () => {
     fleet.link = 'stale';
     await tick();
     expect(screen.getByRole('status').textContent).toContain('Catching up');
+  });
+
+  it('is amber with the reason where no runtime is up, and grey with its time without a connection', async () => {
+    showGolden((h) => {
+      Object.assign(Object.values(h.state.nodes).find((n) => n.local)!, { state: 'serving', reason: 'no runtime is up' });
+    });
+    render(StatusHeader, { title: 'Fleet' });
+    expect(screen.getByText('no runtime is up').closest('.badge')!.className).toMatch(/idle/);
+    fleet.link = 'disconnected';
+    await tick();
+    const badge = screen.getByText(/no runtime is up/).closest('.badge')!;
+    expect(badge.className).toMatch(/lost/);
+    expect(badge.textContent).toMatch(/at \d\d:\d\d/);
   });
 
   it('says that the engine was updated under the page', async () => {
@@ -109,6 +140,11 @@ describe('a question', () => {
     await fireEvent.input(screen.getByRole('textbox'), { target: { value: 'all' } });
     await fireEvent.click(action);
     expect(await yes).toBe(true);
+    const keep = confirm({ title: 'Cancel the pull?', text: 'It stops.', action: 'Stop the pull', stay: 'Keep pulling' });
+    await tick();
+    expect(screen.queryByText('Cancel')).toBeNull();
+    await fireEvent.click(screen.getByText('Keep pulling'));
+    expect(await keep).toBe(false);
   });
 });
 

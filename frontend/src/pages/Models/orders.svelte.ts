@@ -3,6 +3,7 @@
 // request that asked for it, so it has to outlive a visit to another page.
 import { lines, post, segment } from '../../lib/api';
 import { confirm } from '../../lib/confirm.svelte';
+import { fleet } from '../../lib/fleet.svelte';
 import { bytes } from '../../lib/format';
 import { carryOut, notices } from '../../lib/notices.svelte';
 import type { DeploymentView } from '../../lib/wire';
@@ -69,6 +70,8 @@ export interface EvalWish {
   items?: number;
 }
 
+const loaded = (d: DeploymentView) => fleet.deployments[d.id]?.residency === 'loaded';
+
 class Orders {
   /** Deployments whose order is under way. */
   busy = $state.raw<ReadonlySet<string>>(new Set());
@@ -77,7 +80,7 @@ class Orders {
   found = $state.raw<Found[]>([]);
 
   async load(d: DeploymentView): Promise<void> {
-    if (await this.#run(d, () => post('models/load', { deployment: d.id }))) notices.done(`${d.model} is loaded.`);
+    if (await this.#run(d, () => post('models/load', { deployment: d.id }))) notices.done(`${d.model} is loaded.`, null, '', { about: `memory ${d.id}`, holds: () => loaded(d) });
   }
 
   /** unload frees memory; it can be taken back by loading it again. */
@@ -86,13 +89,13 @@ class Orders {
       const yes = await confirm({ title: `Unload ${d.model}?`, text: `It runs ${busyNow === 1 ? 'a request' : `${busyNow} requests`} now. What runs may break off, and the next request waits until the model is loaded again.`, action: 'Unload' });
       if (!yes) return;
     }
-    if (await this.#run(d, () => post('models/unload', { deployment: d.id }))) notices.done(`${d.model} is unloaded.`, () => this.load(d), 'Load again');
+    if (await this.#run(d, () => post('models/unload', { deployment: d.id }))) notices.done(`${d.model} is unloaded.`, () => this.load(d), 'Load again', { about: `memory ${d.id}`, holds: () => !loaded(d) });
   }
 
   /** pin keeps a model, wherever it is, from being unloaded for another, or lets it go again. */
   async pin(d: DeploymentView, on: boolean): Promise<void> {
     if (await this.#run(d, () => post(on ? 'models/pin' : 'models/unpin', { deployment: d.id }))) {
-      notices.done(on ? `${d.model} is pinned: it is never unloaded for another.` : `${d.model} is not pinned anymore.`, () => this.pin(d, !on), 'Undo');
+      notices.done(on ? `${d.model} is pinned: it is never unloaded for another.` : `${d.model} is not pinned anymore.`, () => this.pin(d, !on), 'Undo', { about: `pin ${d.id}`, holds: () => fleet.deployments[d.id]?.pinned === on });
     }
   }
 
