@@ -130,11 +130,20 @@ func speedOf(d *fleet.Deployment, book *evidence.Book) SpeedView {
 	}
 }
 
+// sensedFree is what is free on the machine, whatever the budget; of a node that
+// does not say so, what is free of the budget.
+func sensedFree(p *fleet.Pool) fleet.Reading[int64] {
+	if p.Sensed.Known {
+		return p.Sensed
+	}
+	return p.Free
+}
+
 // poolView shows a pool; at is when its node reported it.
 func poolView(n *fleet.Node, p *fleet.Pool, at time.Time) PoolView {
 	sum := budget.Sum(p)
 	v := PoolView{
-		NodeID: n.Node, Name: p.Name, Kind: string(p.Kind), TotalBytes: p.Total, LimitBytes: p.Limit, MarginBytes: p.Margin, FreeBytes: reading(p.Free),
+		NodeID: n.Node, Name: p.Name, Kind: string(p.Kind), TotalBytes: p.Total, LimitBytes: p.Limit, MarginBytes: p.Margin, FreeBytes: reading(sensedFree(p)), UsableBytes: reading(p.Free),
 		ResidentBytes: sum.Resident, ReservedBytes: sum.Reserved, UncertainBytes: sum.Uncertain, AssumedBytes: sum.Assumed,
 		Pressure: p.Pressure, Holders: make([]HolderView, 0, len(p.Holders)),
 	}

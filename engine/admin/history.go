@@ -89,7 +89,7 @@ func (p *Past) sampleNode(n int64, node *fleet.Node, l load) {
 		sum := budget.Sum(pool)
 		line[at] = poolSample{
 			n: n, resident: sum.Resident, reserved: sum.Reserved, uncertain: sum.Uncertain, assumed: sum.Assumed,
-			margin: pool.Margin, limit: pool.Limit, free: pool.Free,
+			margin: pool.Margin, limit: pool.Limit, free: sensedFree(pool),
 		}
 	}
 }

@@ -209,7 +209,8 @@ type PoolView struct {
 	TotalBytes     int64  `json:"total_bytes"`
 	LimitBytes     int64  `json:"limit_bytes"`  // what models may take in all
 	MarginBytes    int64  `json:"margin_bytes"` // kept free below the limit
-	FreeBytes      *int64 `json:"free_bytes"`   // usable for models now, as sensed; null = not known
+	FreeBytes      *int64 `json:"free_bytes"`   // free on the machine now, as sensed; null = not known
+	UsableBytes    *int64 `json:"usable_bytes"` // of it what the limit and what is held leave to models; null = not known
 	ResidentBytes  int64  `json:"resident_bytes"`
 	ReservedBytes  int64  `json:"reserved_bytes"`
 	UncertainBytes int64  `json:"uncertain_bytes"`

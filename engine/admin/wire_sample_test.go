@@ -201,7 +201,7 @@ func samplePools() map[string]PoolView {
 	uncertain.EndsAt = inP(74 * time.Second)
 	return map[string]PoolView{
 		studio + "/unified": {
-			NodeID: studio, Name: "unified", Kind: "unified", TotalBytes: 206_158_430_208, LimitBytes: 154_618_822_656, MarginBytes: 2_147_483_648, FreeBytes: ptr(int64(108_668_822_656)),
+			NodeID: studio, Name: "unified", Kind: "unified", TotalBytes: 206_158_430_208, LimitBytes: 154_618_822_656, MarginBytes: 2_147_483_648, FreeBytes: ptr(int64(108_668_822_656)), UsableBytes: ptr(int64(105_718_822_656)),
 			ResidentBytes: 26_310_000_000, ReservedBytes: 19_029_050_000, UncertainBytes: 0, AssumedBytes: 610_000_000,
 			Holders: []HolderView{
 				held(studio+"/llama-server/gemma-3-27b-it-Q4_K_M.gguf", "reserved", 19_029_050_000, "estimate", true),

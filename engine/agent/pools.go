@@ -114,6 +114,7 @@ func (s *state) poolsNow() []fleet.Pool {
 	for i := range pools {
 		p := &pools[i]
 		free := s.sensedFree(p.Kind)
+		p.Sensed = free
 		if free.Known {
 			free.V = max(0, min(free.V, p.Limit-p.Held()))
 		}

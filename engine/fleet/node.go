@@ -37,7 +37,8 @@ type Pool struct {
 	Total    int64          `json:"total"`
 	Limit    int64          `json:"limit"`   // min(memory_gb, ceiling): what models may take in all
 	Margin   int64          `json:"margin"`  // kept free below Limit
-	Free     Reading[int64] `json:"free"`    // usable for models now, as sensed, capped by Limit
+	Free     Reading[int64] `json:"free"`    // usable for models now: Sensed, capped by what Limit leaves
+	Sensed   Reading[int64] `json:"sensed"`  // free on the machine now, whatever the budget
 	Holders  []Holder       `json:"holders"` // who holds what, sorted by deployment then kind
 	Pressure string         `json:"pressure,omitempty"`
 }

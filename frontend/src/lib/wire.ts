@@ -169,6 +169,8 @@ export interface PoolView {
   limit_bytes: number;
   margin_bytes: number;
   free_bytes: number | null;
+  /** Of it what the limit and what is held leave to models. */
+  usable_bytes: number | null;
   resident_bytes: number;
   reserved_bytes: number;
   uncertain_bytes: number;
