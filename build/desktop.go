@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -95,7 +94,7 @@ func (s *desktopStage) start(ctx context.Context) error {
 	if err := errors.Join(goBuild(ctx, s.programs, "./cmd/bellwether", "./cmd/fakeruntime"), buildWindow(ctx, s.programs)); err != nil {
 		return err
 	}
-	if err := s.standIn(ctx); err != nil {
+	if s.runtime, err = s.standIn(ctx, s.programs, s.data); err != nil {
 		return err
 	}
 	if err := writePanelSettings(filepath.Join(s.dir, "config")); err != nil {
@@ -113,28 +112,6 @@ func (s *desktopStage) start(ctx context.Context) error {
 		return err
 	}
 	return s.launch(ctx)
-}
-
-// standIn starts a runtime and settings that name it.
-func (s *desktopStage) standIn(ctx context.Context) error {
-	cmd := s.command(ctx, filepath.Join(s.programs, "fakeruntime"), "--kind", "ollama", "--addr", "127.0.0.1:0", "-m", "tiny=40MB,ctx=8192,caps=completion+tools")
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		return err
-	}
-	if err := s.background(cmd); err != nil {
-		return err
-	}
-	line, err := bufio.NewReader(out).ReadString('\n')
-	if err != nil {
-		return fmt.Errorf("the stand-in: %w", err)
-	}
-	s.runtime = strings.TrimSpace(line)
-	text := fmt.Sprintf("node: {name: studio}\nmeetings: {enabled: false}\nrouting: {hold: {max: 0s}}\nruntimes:\n  - {name: ollama, kind: ollama, url: %q}\n", s.runtime)
-	if err := os.MkdirAll(s.data, 0o700); err != nil {
-		return err
-	}
-	return os.WriteFile(filepath.Join(s.data, "config.yaml"), []byte(text), 0o600)
 }
 
 // launch starts the app as at login, and waits until its icon is in the panel

@@ -143,6 +143,29 @@ func (d *display) screenshot(ctx context.Context, path string) (image.Image, err
 	return png.Decode(f)
 }
 
+// standIn starts the fakeruntime of a folder of programs, and writes settings
+// that name it into a data folder. It returns the stand-in's address.
+func (d *display) standIn(ctx context.Context, programs, data string) (url string, err error) {
+	cmd := d.command(ctx, filepath.Join(programs, "fakeruntime"), "--kind", "ollama", "--addr", "127.0.0.1:0", "-m", "tiny=40MB,ctx=8192,caps=completion+tools")
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return "", err
+	}
+	if err := d.background(cmd); err != nil {
+		return "", err
+	}
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		return "", fmt.Errorf("the stand-in: %w", err)
+	}
+	url = strings.TrimSpace(line)
+	text := fmt.Sprintf("node: {name: studio}\nmeetings: {enabled: false}\nrouting: {hold: {max: 0s}}\nruntimes:\n  - {name: ollama, kind: ollama, url: %q}\n", url)
+	if err := os.MkdirAll(data, 0o700); err != nil {
+		return "", err
+	}
+	return url, os.WriteFile(filepath.Join(data, "config.yaml"), []byte(text), 0o600)
+}
+
 // stop ends what startDisplay started, the last first, and takes its folders away.
 func (d *display) stop() {
 	for i := len(d.started) - 1; i >= 0; i-- {

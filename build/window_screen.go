@@ -45,6 +45,10 @@ func (s *suite) windowTests(ctx context.Context) error {
 	if err := w.start(ctx); err != nil {
 		return err
 	}
+	for _, v := range d.env() { // the window inherits ours, and what runs next must not
+		name, value, _ := strings.Cut(v, "=")
+		defer setenv(name, value)()
+	}
 	return errors.Join(
 		s.try("the window shows the admin UI, unlocked", func() error { return w.showsTheUI(ctx) }),
 		s.try("pages that are fetched later show too", func() error { return w.showsSettings(ctx) }),
@@ -71,7 +75,7 @@ const remainsAtMost = 2 * time.Second
 func (w *windowStage) start(ctx context.Context) error {
 	w.bellwether, w.window = filepath.Join(w.dir, "bellwether"), filepath.Join(w.dir, "bellwether-window")
 	w.data = filepath.Join(w.dir, "data", "bellwether")
-	if err := errors.Join(goBuild(ctx, w.dir, "./cmd/bellwether"), buildWindow(ctx, w.dir)); err != nil {
+	if err := errors.Join(goBuild(ctx, w.dir, "./cmd/bellwether", "./cmd/fakeruntime"), buildWindow(ctx, w.dir)); err != nil {
 		return err
 	}
 	var err error
@@ -79,6 +83,9 @@ func (w *windowStage) start(ctx context.Context) error {
 		return err
 	}
 	if err := w.background(w.command(ctx, "xfwm4", "--compositor=off")); err != nil {
+		return err
+	}
+	if _, err := w.standIn(ctx, w.dir, w.data); err != nil { // a machine without a runtime is in trouble, and looks so
 		return err
 	}
 	serve := w.command(ctx, w.bellwether, "serve", "--listen", "localhost:0", "--data-dir", w.data)
@@ -104,14 +111,21 @@ func statusOf(url string) (int, error) {
 	return resp.StatusCode, resp.Body.Close()
 }
 
-// open shows the window, as the tray program does, on the stage's screen.
-func (w *windowStage) open(ctx context.Context) (*window.Window, error) {
-	for _, v := range w.env() { // the window inherits ours
-		name, value, _ := strings.Cut(v, "=")
-		if err := os.Setenv(name, value); err != nil {
-			return nil, err
+// setenv sets a variable of this process until back is called.
+func setenv(name, value string) (back func()) {
+	before, had := os.LookupEnv(name)
+	_ = os.Setenv(name, value)
+	return func() {
+		if had {
+			_ = os.Setenv(name, before)
+		} else {
+			_ = os.Unsetenv(name)
 		}
 	}
+}
+
+// open shows the window, as the tray program does, on the stage's screen.
+func (w *windowStage) open(ctx context.Context) (*window.Window, error) {
 	win := window.New(window.Options{Program: w.window, Link: w.link, Log: slog.New(slog.NewTextHandler(os.Stdout, nil)),
 		OpenBrowser: func(string) error { return errors.New("the browser was asked for") }})
 	return win, win.Open(ctx)
@@ -379,10 +393,7 @@ func (w *windowStage) isKnownToPages(ctx context.Context) error {
 // fallsBack asks for the window on a screen that is not there.
 func (w *windowStage) fallsBack(ctx context.Context) error {
 	number, _ := strconv.Atoi(strings.TrimPrefix(w.name, ":"))
-	if err := os.Setenv("DISPLAY", ":"+strconv.Itoa(number+7000)); err != nil {
-		return err
-	}
-	defer func() { _ = os.Setenv("DISPLAY", w.name) }()
+	defer setenv("DISPLAY", ":"+strconv.Itoa(number+7000))()
 	browser := ""
 	win := window.New(window.Options{Program: w.window, Link: w.link, Log: slog.New(slog.DiscardHandler),
 		OpenBrowser: func(url string) error { browser = url; return nil }})
