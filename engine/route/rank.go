@@ -77,12 +77,11 @@ type rival struct {
 //
 //	score = w_q*quality - w_lat*latency - w_res*residency - w_over*overhead + affinity
 //
-// the costs normalised over the models at hand (spread). Then the tolerance: of those
+// the costs normalised over the models at hand. Then the tolerance: of those
 // whose quality is as good as the best-scored one's, as far as is known, the one
-// that takes the least memory. Memory is not saved where it takes a longer load
-// to do so: a model would leave for another as good, and come back for the next
-// request. Nor is a session's model left for that: changing it costs its prompt
-// cache.
+// that takes the least memory, if it takes no longer load. A session's model that
+// scores best is not left for that: changing it costs its prompt cache. Last,
+// what is in memory is not left for its like (warm).
 func (j *judge) rank(from, to int, alias *Alias) *cand {
 	rivals := make([]rival, 0, to-from)
 	for i := from; i < to; i++ {
@@ -105,9 +104,38 @@ func (j *judge) rank(from, to int, alias *Alias) *cand {
 			}
 		}
 	}
+	cold := winner
+	if winner.AffinityAdjust <= 0 {
+		winner = warm(rivals, winner, best.tolerance())
+	}
 	j.tellInOrder(rivals, winner)
 	j.explainRank(winner, best, len(rivals))
+	if winner != cold {
+		j.reason("warm", winner.dep.ID.Model, cold.dep.ID.Model)
+	}
 	return winner.cand
+}
+
+// alike is how much slower or larger a model may be that is in memory and yet
+// counts as the like of one that is not.
+const alike = 1.25
+
+// warm returns the best-scored rival in memory that is the like of a winner to be
+// loaded: as good as far as is known, and hardly slower or larger. Costs run from
+// 0 to 1 however little they differ, so that of two models of 8 and 7.5 GB the
+// one on disk can win; it would push out the other, for the next request to load
+// it again. Without one the winner stays.
+func warm(rivals []rival, winner *rival, tolerance float64) *rival {
+	if winner.residency == 0 {
+		return winner
+	}
+	for i := range rivals {
+		r := &rivals[i]
+		if r.residency == 0 && r.value >= winner.value-tolerance-1e-9 && r.latency <= alike*winner.latency && r.overhead <= alike*winner.overhead {
+			return r
+		}
+	}
+	return winner
 }
 
 // tellInOrder lets the decision list the models as they were ranked, the winner
@@ -130,7 +158,7 @@ func (j *judge) loadedSomewhere(want int) bool {
 
 func (j *judge) explainRank(winner, best *rival, of int) {
 	j.reason("rank", winner.dep.ID.Model, points(winner.Score), j.tasksText(), winner.label, winner.value, of)
-	if winner != best {
+	if winner != best && winner.overhead < best.overhead {
 		j.reason("tolerance", winner.dep.ID.Model, best.dep.ID.Model, best.tolerance())
 	}
 	if winner.AffinityAdjust > 0 {
@@ -182,7 +210,6 @@ func (j *judge) latencies(rivals []rival) {
 func (j *judge) scoreRivals(rivals []rival, w Weights) {
 	j.latencies(rivals)
 	latency := spread(rivals, func(r *rival) float64 { return r.latency })
-	latency.scale = max(latency.scale, noticed)
 	residency := spread(rivals, func(r *rival) float64 { return r.residency })
 	overhead := spread(rivals, func(r *rival) float64 { return r.overhead })
 	pin, pinned := j.sessionPin()
@@ -231,30 +258,24 @@ func (j *judge) sessionPin() (Pin, bool) {
 	return pin, ok && j.v.Now.Sub(pin.At) <= j.p.PinTTL
 }
 
-// noticed is the least difference in latency that costs all it can, in seconds:
-// of a few milliseconds nobody is to get a worse answer.
-const noticed = 0.25
+// bounds are the least and the most of a cost over the rivals.
+type bounds struct{ least, most float64 }
 
-// bounds are where a cost begins among the rivals, and what makes it 1.
-type bounds struct{ least, scale float64 }
-
-// spread is from the least to the most of a cost, and at least half of the most:
-// what differs by a few percent is not as bad and as good as it gets.
 func spread(rivals []rival, cost func(*rival) float64) bounds {
-	least, most := cost(&rivals[0]), cost(&rivals[0])
+	b := bounds{cost(&rivals[0]), cost(&rivals[0])}
 	for i := range rivals[1:] {
 		x := cost(&rivals[1+i])
-		least, most = min(least, x), max(most, x)
+		b.least, b.most = min(b.least, x), max(b.most, x)
 	}
-	return bounds{least, max(most-least, most/2)}
+	return b
 }
 
 // of normalises a cost to 0..1; 0 where all are equal.
 func (b bounds) of(x float64) float64 {
-	if b.scale <= 0 {
+	if b.most <= b.least {
 		return 0
 	}
-	return (x - b.least) / b.scale
+	return (x - b.least) / (b.most - b.least)
 }
 
 // quality is how well a model is taken to do what a request asks for.

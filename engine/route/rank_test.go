@@ -176,23 +176,6 @@ node studio memory 64GB bandwidth 400
 	}
 }
 
-// A hundredth of a second does not cost the better answer.
-func TestLatencyNobodyNoticesCostsNextToNothing(t *testing.T) {
-	const two = `
-node studio memory 64GB bandwidth 400
-  pool unified limit 60GB free 50GB
-  runtime ollama pool unified
-  model ollama/good digest s weights 5GB loaded 8192 caps llm priors any=0.9@operator
-  model ollama/poor digest n weights 5GB loaded 8192 caps llm priors any=0.5@operator
-`
-	for seconds, want := range map[float64]float64{0.02: 0.04, 0.135: 0.5, 0.26: 1, 9: 1} { // against 0.01
-		d, by := ranking(t, two+fmt.Sprintf("measured studio/ollama/good decode 90x9 tasks chat=%.3fx9\nmeasured studio/ollama/poor decode 90x9 tasks chat=0.01x9\nask auto:fast task chat clear", seconds))
-		if c := by["good"].LatencyCost; math.Abs(c-want) > 1e-6 || (d.Chosen.Model == "good") != (want < 0.2) {
-			t.Errorf("%v s against 0.01 s cost %v, want %v; chosen %s", seconds, c, want, d.Chosen.Model)
-		}
-	}
-}
-
 func TestSwitchingPenaltyIsForOthersAndAgainstNobodyWithoutASession(t *testing.T) {
 	_, by := ranking(t, threeModels+"pin talk studio/ollama/b identity b ago 1m\nask auto task chat clear session talk")
 	if by["b"].AffinityAdjust != 0.05 || by["a"].AffinityAdjust != -0.05 {
