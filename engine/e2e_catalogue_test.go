@@ -174,7 +174,7 @@ func TestTrafficTeachesSpeedByTaskAndNoQuality(t *testing.T) {
 	if a.Status != 200 {
 		t.Fatalf("got %d %s", a.Status, a.Body)
 	}
-	task := r.latest(t).Requirements.PrimaryTask
+	task := r.decision(t, a.Header).Requirements.PrimaryTask
 	d := r.model("qwen3:8b")
 	r.await(t, "the answer to be learned from", func() bool { return r.evidence.Book().Median(d, task).Known() })
 	if g := r.evidence.Book().Grades(d); len(g) != 0 {
