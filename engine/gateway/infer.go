@@ -98,7 +98,7 @@ func (x *exchange) read() *dialect.Problem {
 		Request: x.id, Model: x.req.Model, Needs: x.g.Read(x.req, x.meta()),
 		Origin: x.g.NodeID, Arrived: x.start, Attempt: 1,
 	}
-	if p = x.checkOverrides(); p != nil {
+	if p = route.OverrideProblem(x.r.Header.Get, x.g.Policy()); p != nil {
 		return p
 	}
 	x.query.Fallbacks = route.FallbackModels(x.req, x.r.Header.Get("X-Fleet-Fallbacks"))
