@@ -44,7 +44,7 @@ var arrows = map[string]string{
 	"platform/sense":        "",
 	"platform/desktop":      "",
 	"app":                   "engine engine/admin engine/fleet engine/socket app/* platform/* assets frontend", // the tray reads the feed as windows do
-	"app/tray":              "",
+	"app/tray":              "engine/fleet",
 	"app/window":            "app/window/child platform/desktop",
 	"app/notice":            "", // pure: what is worth a notification
 	"app/window/child":      "", // what the window and its parent agree on

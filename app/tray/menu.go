@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"bellwether/engine/fleet"
 )
 
 // Action is what a click asks for. Its Name is one of the constants below,
@@ -200,7 +202,7 @@ func pauseLine(s *State) string {
 		line += ": " + why
 	}
 	if !s.Since.IsZero() {
-		line += " since " + moment(s.Since, s.Now)
+		line += " since " + fleet.Moment(s.Since, s.Now)
 	}
 	return line
 }
@@ -217,7 +219,7 @@ func detailLine(s *State) string {
 	}
 	var parts []string
 	if s.Paused && !s.Until.IsZero() {
-		parts = append(parts, "Resumes "+moment(s.Until, s.Now))
+		parts = append(parts, "Resumes "+fleet.Moment(s.Until, s.Now))
 	}
 	if s.Paused && s.Running > 0 {
 		parts = append(parts, requests(s.Running)+" still running")
@@ -349,18 +351,6 @@ func tick(on bool) Tick {
 		return Ticked
 	}
 	return Unticked
-}
-
-// moment is a clock time; of another day than now with its weekday.
-func moment(t, now time.Time) string {
-	t = t.In(now.Location())
-	if t.YearDay() == now.YearDay() && t.Year() == now.Year() {
-		return t.Format("15:04")
-	}
-	if now.Sub(t).Abs() < 6*24*time.Hour {
-		return t.Format("Mon 15:04")
-	}
-	return t.Format("2 Jan 15:04")
 }
 
 // ago is a duration in words, coarse enough not to change at every look.
