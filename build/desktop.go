@@ -28,17 +28,8 @@ func desktopTask(ctx context.Context, _ []string) error {
 // the icon, and its menu is used as a person would. BELLWETHER_SHOTS names a
 // folder for the pictures. Without a desktop to be had they are skipped.
 func (s *suite) desktopTests(ctx context.Context) error {
-	err := errors.Join(prepareWindow(ctx), prepareDisplay(ctx, map[string]string{"xfce4-panel": "xfce4-panel"}))
-	if err != nil {
-		fmt.Println("The tray is not tested on a desktop:", err)
-		s.skipped++
-		return nil
-	}
-	if err := uiTask(ctx, nil); err != nil {
-		return err
-	}
-	d, err := startDisplay(ctx)
-	if err != nil {
+	d, err := s.startStage(ctx, "The tray", map[string]string{"xfce4-panel": "xfce4-panel"})
+	if d == nil {
 		return err
 	}
 	defer d.stop()

@@ -143,6 +143,25 @@ func (d *display) screenshot(ctx context.Context, path string) (image.Image, err
 	return png.Decode(f)
 }
 
+// startStage makes what a test of the window or the tray needs: the programs,
+// each by the Debian package it comes in, the built UI and a screen. Where they
+// are not to be had the test is skipped: it returns nil and no error.
+func (s *suite) startStage(ctx context.Context, what string, programs map[string]string) (*display, error) {
+	if err := errors.Join(prepareWindow(ctx), prepareDisplay(ctx, programs)); err != nil {
+		fmt.Println(what, "is not tested on a screen:", err)
+		s.skipped++
+		return nil, nil
+	}
+	if err := uiTask(ctx, nil); err != nil {
+		return nil, err
+	}
+	d, err := startDisplay(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
 // standIn starts the fakeruntime of a folder of programs, and writes settings
 // that name it into a data folder. It returns the stand-in's address.
 func (d *display) standIn(ctx context.Context, programs, data string) (url string, err error) {

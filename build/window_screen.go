@@ -28,16 +28,8 @@ func screenTask(ctx context.Context, _ []string) error {
 // windowTests show the real window on a screen that nobody sees, with a real
 // bellwether behind it. Without a toolkit to be had they are skipped.
 func (s *suite) windowTests(ctx context.Context) error {
-	if err := errors.Join(prepareWindow(ctx), prepareDisplay(ctx, map[string]string{"xprop": "x11-utils"})); err != nil {
-		fmt.Println("The window is not tested on a screen:", err)
-		s.skipped++
-		return nil
-	}
-	if err := uiTask(ctx, nil); err != nil {
-		return err
-	}
-	d, err := startDisplay(ctx)
-	if err != nil {
+	d, err := s.startStage(ctx, "The window", map[string]string{"xprop": "x11-utils"})
+	if d == nil {
 		return err
 	}
 	defer d.stop()
