@@ -146,7 +146,7 @@ func New(o Options) (e *Engine, err error) {
 	}
 	e.openLog()
 	e.tidy()
-	limits := store.Options{Log: e.log, MaxAge: time.Duration(o.Config.Store.RetentionDays * 24 * float64(time.Hour)), MaxBytes: int64(o.Config.Store.MaxMB * (1 << 20))}
+	limits := store.Options{Log: e.log, MaxAge: time.Duration(o.Config.Store.RetentionDays * 24 * float64(time.Hour)), MaxBytes: int64(o.Config.Store.MaxMB * fleet.MB)}
 	if e.store, err = store.Open(filepath.Join(o.Folders.Data, "bellwether.db"), limits); err != nil {
 		return e, fmt.Errorf("open the store: %w", err)
 	}
@@ -281,7 +281,7 @@ func (e *Engine) assemble() error {
 		return gateway.CheckPull(model, e.policy.Load().AutoPullAllow)
 	}}
 	e.measuring = &measuring{e: e}
-	e.feed, e.past = e.newFeed(), admin.NewPast()
+	e.feed, e.past = e.newFeed(), e.formerHour()
 	e.runs = admin.NewRuns(time.Now, e.feed.JobsChanged)
 	e.gateway = gateway.New(e.gatewayConfig())
 	return nil
@@ -459,6 +459,7 @@ func (e *Engine) Run(ctx context.Context) error {
 		}
 	}
 	e.keepEvidence()
+	e.keepHistory()
 	stop()
 	return errors.Join(err, group.Wait())
 }
@@ -521,6 +522,7 @@ func (e *Engine) tick(ctx context.Context) error {
 			if keep {
 				e.keepSnapshot()
 				e.keepEvidence()
+				e.keepHistory()
 			}
 		case <-changed:
 			e.binder.FleetChanged()

@@ -78,6 +78,32 @@ func (e *Engine) sample(now time.Time) {
 	e.past.Sample(now, snap, &status)
 }
 
+// formerHour is the last hour as the process before this one kept it. What
+// cannot be read is told, and the hour begins anew.
+func (e *Engine) formerHour() *admin.Past {
+	past := admin.NewPast()
+	kept, err := e.store.LoadHistory()
+	if err == nil {
+		err = past.Restore(kept, time.Now())
+	}
+	if err != nil {
+		e.log.Warn("the memory of the last hour begins anew: what was kept of it cannot be read", "err", err)
+	}
+	return past
+}
+
+// keepHistory saves the last hour, once a minute and at the end: a start shows
+// what was before it.
+func (e *Engine) keepHistory() {
+	kept := e.past.Keep()
+	if kept == nil {
+		return
+	}
+	if err := e.store.SaveHistory(kept); err != nil {
+		e.log.Warn("the memory of the last hour could not be kept", "err", err)
+	}
+}
+
 // jobs are the pulls, evals and probes of this machine, each kind newest first.
 func (e *Engine) jobs() []admin.JobView {
 	out := e.runs.List()

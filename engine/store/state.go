@@ -12,6 +12,7 @@ import (
 const (
 	stateLedger   = "ledger"
 	stateEvidence = "evidence"
+	stateHistory  = "history"
 	stateTried    = "tried" // written to find out whether the file takes writes
 )
 
@@ -29,6 +30,12 @@ func (s *Store) LoadEvidence() ([]byte, error) { return s.load(stateEvidence) }
 
 // SaveEvidence stores what was learned of the deployments, as SaveLedger does.
 func (s *Store) SaveEvidence(b []byte) error { return s.save(stateEvidence, b) }
+
+// LoadHistory returns what SaveHistory saved last, nil if nothing was.
+func (s *Store) LoadHistory() ([]byte, error) { return s.load(stateHistory) }
+
+// SaveHistory stores the last hour of the fleet's memory, as SaveLedger does.
+func (s *Store) SaveHistory(b []byte) error { return s.save(stateHistory, b) }
 
 func (s *Store) load(name string) ([]byte, error) {
 	s.write.mu.Lock()

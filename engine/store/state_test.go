@@ -18,9 +18,15 @@ func TestStateIsReadBackAsSaved(t *testing.T) {
 		if err := s.SaveEvidence(append([]byte("evidence "), want...)); err != nil {
 			t.Fatal(err)
 		}
+		if err := s.SaveHistory(append([]byte("history "), want...)); err != nil {
+			t.Fatal(err)
+		}
 		other := open(t, path, Options{}) // what another process, or the next, sees
 		if got, err := other.LoadLedger(); err != nil || !bytes.Equal(got, want) {
 			t.Errorf("ledger of %d bytes comes back with %d, %v", len(want), len(got), err)
+		}
+		if got, err := other.LoadHistory(); err != nil || !bytes.Equal(got, append([]byte("history "), want...)) {
+			t.Errorf("history of %d bytes comes back with %d, %v", len(want), len(got), err)
 		}
 		if got, err := other.LoadEvidence(); err != nil || !bytes.Equal(got, append([]byte("evidence "), want...)) {
 			t.Errorf("evidence of %d bytes comes back with %d, %v", len(want), len(got), err)
