@@ -1,114 +1,27 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/godbus/dbus/v5"
+
+	"bellwether/platform/desktop/desktoptest"
 )
 
 // These tests run the desktop app on a session bus of their own, as a desktop
 // does, and press its menu as a panel would. The app is a process built without
 // the race detector: the tray's library has races of its own.
 
-// bus is a private session bus, and the panel's connection to it.
-type bus struct {
-	address string
-	cmd     *exec.Cmd
-	conn    *dbus.Conn
-}
-
-// newBus starts a bus; it ends with the test.
-func newBus(t testing.TB) *bus {
-	t.Helper()
-	if runtime.GOOS != "linux" {
-		t.Skip("other systems have no session bus")
-	}
-	path, err := exec.LookPath("dbus-daemon")
-	if err != nil {
-		t.Skip("dbus-daemon is not installed")
-	}
-	// Its socket lies in a folder of its own, since a bus that is killed leaves it
-	// behind; t.TempDir has the test's name in it, and a socket's path is short.
-	folder, err := os.MkdirTemp("", "bus")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(folder) })
-	b := &bus{cmd: exec.Command(path, "--session", "--nofork", "--nopidfile", "--print-address=1", "--address=unix:dir="+folder)}
-	out, err := b.cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := b.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(b.kill)
-	line, err := bufio.NewReader(out).ReadString('\n')
-	if err != nil {
-		t.Fatal(err)
-	}
-	b.address = strings.TrimSpace(line)
-	if b.conn, err = dbus.Connect(b.address); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = b.conn.Close() })
-	return b
-}
-
-func (b *bus) kill() {
-	_ = b.cmd.Process.Kill()
-	_ = b.cmd.Wait()
-}
-
-// watcher stands in for the panel: icons register with it.
-type watcher struct {
-	mu    sync.Mutex
-	icons []string // who registered, as sender
-}
-
-const watcherName = "org.kde.StatusNotifierWatcher"
-
-// RegisterStatusNotifierItem is called over the bus.
-func (w *watcher) RegisterStatusNotifierItem(_ string, from dbus.Sender) *dbus.Error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.icons = append(w.icons, string(from))
-	return nil
-}
-
-func (w *watcher) count() int {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return len(w.icons)
-}
-
-// watch makes the bus one of a desktop that shows icons.
-func (b *bus) watch(t testing.TB) *watcher {
-	t.Helper()
-	w := &watcher{}
-	if err := b.conn.Export(w, "/StatusNotifierWatcher", watcherName); err != nil {
-		t.Fatal(err)
-	}
-	if got, err := b.conn.RequestName(watcherName, dbus.NameFlagDoNotQueue); err != nil || got != dbus.RequestNameReplyPrimaryOwner {
-		t.Fatal(got, err)
-	}
-	return w
-}
-
 // icon is a running desktop app, seen from the bus.
 type icon struct {
 	*process
-	bus  *bus
+	bus  *desktoptest.Bus
 	name string // on the bus
 	home *home
 	urls string // file with the addresses that the browser was to open
@@ -140,7 +53,7 @@ func desktopEnv(t testing.TB, env []string, address string) (with []string, urls
 }
 
 // desktop starts the app of a home on a bus and waits until it serves.
-func (h *home) desktop(t testing.TB, b *bus, args ...string) *icon {
+func (h *home) desktop(t testing.TB, b *desktoptest.Bus, args ...string) *icon {
 	t.Helper()
 	i := h.appear(t, b, args...)
 	h.engine = i.process
@@ -149,9 +62,9 @@ func (h *home) desktop(t testing.TB, b *bus, args ...string) *icon {
 }
 
 // appear starts the app and waits for its name on the bus.
-func (h *home) appear(t testing.TB, b *bus, args ...string) *icon {
+func (h *home) appear(t testing.TB, b *desktoptest.Bus, args ...string) *icon {
 	t.Helper()
-	env, urls := desktopEnv(t, h.env, b.address)
+	env, urls := desktopEnv(t, h.env, b.Address)
 	p := launch(t, env, "bellwether", append([]string{"app", "--data-dir", h.dir}, args...)...)
 	i := &icon{process: p, bus: b, home: h, urls: urls, name: fmt.Sprintf("org.kde.StatusNotifierItem-%d-1", p.cmd.Process.Pid)}
 	until(t, "the icon is on the bus", func() bool {
@@ -159,9 +72,9 @@ func (h *home) appear(t testing.TB, b *bus, args ...string) *icon {
 			t.Fatalf("the app ended: %s%s", p.out, p.err)
 		}
 		// The name comes first, what can be asked of it a moment later.
-		_, err := b.conn.Object(i.name, "/StatusNotifierItem").GetProperty("org.kde.StatusNotifierItem.Menu")
+		_, err := b.Conn.Object(i.name, "/StatusNotifierItem").GetProperty("org.kde.StatusNotifierItem.Menu")
 		if err == nil {
-			err = b.conn.Object(i.name, "/StatusNotifierItem/menu").Call("com.canonical.dbusmenu.GetGroupProperties", 0, []int32{}, []string{}).Err
+			err = b.Conn.Object(i.name, "/StatusNotifierItem/menu").Call("com.canonical.dbusmenu.GetGroupProperties", 0, []int32{}, []string{}).Err
 		}
 		return err == nil
 	})
@@ -171,7 +84,7 @@ func (h *home) appear(t testing.TB, b *bus, args ...string) *icon {
 // property reads one of the icon.
 func (i *icon) property(t testing.TB, name string, into any) {
 	t.Helper()
-	v, err := i.bus.conn.Object(i.name, "/StatusNotifierItem").GetProperty("org.kde.StatusNotifierItem." + name)
+	v, err := i.bus.Conn.Object(i.name, "/StatusNotifierItem").GetProperty("org.kde.StatusNotifierItem." + name)
 	if err == nil {
 		err = dbus.Store([]any{v}, into)
 	}
@@ -229,7 +142,7 @@ func (i *icon) menuObject(t testing.TB) dbus.BusObject {
 	t.Helper()
 	var path dbus.ObjectPath
 	i.property(t, "Menu", &path)
-	return i.bus.conn.Object(i.name, path)
+	return i.bus.Conn.Object(i.name, path)
 }
 
 // menu reads the whole menu.

@@ -14,25 +14,26 @@ import (
 	"github.com/godbus/dbus/v5"
 
 	"bellwether/platform/desktop"
+	"bellwether/platform/desktop/desktoptest"
 )
 
 // noHolding makes refusals come at once, so that they can be timed.
 const noHolding = "routing: {hold: {max: 0s}}\n"
 
 // trayHome is a home with one stand-in, and a desktop that shows icons.
-func trayHome(t testing.TB, settings string) (*home, *bus) {
+func trayHome(t testing.TB, settings string) (*home, *desktoptest.Bus) {
 	t.Helper()
 	f := fakeRuntime(t, "ollama", "-m", "tiny=40MB,ctx=8192,caps=completion+tools")
-	return newHome(t, settings, map[string]*fake{"ollama": f}), newBus(t)
+	return newHome(t, settings, map[string]*fake{"ollama": f}), desktoptest.NewBus(t)
 }
 
 // T-08: an icon without a tooltip says nothing.
 func TestTheIconSaysNameAndState(t *testing.T) {
 	t.Parallel()
 	h, b := trayHome(t, "")
-	w := b.watch(t)
+	w := b.ShowIcons(t)
 	i := h.desktop(t, b, anywhere, "--hidden")
-	until(t, "it registers", func() bool { return w.count() == 1 })
+	until(t, "it registers", func() bool { return w.Count() == 1 })
 	until(t, "the tooltip says that it serves", func() bool { return i.tooltip(t) == "studio: serving, 0 running" })
 	var title string
 	i.property(t, "Title", &title)
@@ -79,7 +80,7 @@ func painted(p pixels) bool {
 func TestAClickOnPauseRefusesWithinASecond(t *testing.T) {
 	t.Parallel()
 	h, b := trayHome(t, noHolding)
-	b.watch(t)
+	b.ShowIcons(t)
 	i := h.desktop(t, b, anywhere, "--hidden")
 	if status, answer := h.ask(t, "tiny"); status != http.StatusOK {
 		t.Fatal(status, answer)
@@ -113,7 +114,7 @@ func TestAClickOnPauseRefusesWithinASecond(t *testing.T) {
 func TestAPauseFromTheTraySurvivesARestart(t *testing.T) {
 	t.Parallel()
 	h, b := trayHome(t, noHolding)
-	b.watch(t)
+	b.ShowIcons(t)
 	i := h.desktop(t, b, anywhere, "--hidden")
 	i.click(t, "Pause")
 	since := i.shows(t, "Paused by its owner since ").label
@@ -138,8 +139,8 @@ func TestAnIconWaitsForADesktopThatShowsIt(t *testing.T) {
 	}
 	doctor := &home{dir: h.dir, env: append(envOf(i), "DISPLAY=:77", "XDG_CURRENT_DESKTOP=ubuntu:GNOME")}
 	doctor.run(t, "doctor").says(t, "Tray host missing", "gnome-shell-extension-appindicator")
-	w := b.watch(t)
-	until(t, "it registers with the late panel", func() bool { return w.count() == 1 })
+	w := b.ShowIcons(t)
+	until(t, "it registers with the late panel", func() bool { return w.Count() == 1 })
 	doctor.run(t, "doctor").says(t, "The desktop shows icons").lacks(t, "Tray host missing")
 	i.shows(t, "Serving")
 }
@@ -149,7 +150,7 @@ func envOf(i *icon) []string { return i.cmd.Env }
 // No bus, or a dead one: it serves without an icon, says so, and starts none.
 func TestWithoutASessionBusItServesWithoutAnIcon(t *testing.T) {
 	t.Parallel()
-	newBus(t) // skips where there are none
+	desktoptest.NewBus(t) // skips where there are none
 	dead := "unix:path=" + filepath.Join(t.TempDir(), "nobody")
 	for name, address := range map[string]string{"none": "", "dead": dead} {
 		t.Run(name, func(t *testing.T) {
@@ -178,15 +179,15 @@ func TestWithoutASessionBusItServesWithoutAnIcon(t *testing.T) {
 func TestABusThatDiesTakesTheIconOnly(t *testing.T) {
 	t.Parallel()
 	h, b := trayHome(t, "")
-	b.watch(t)
+	b.ShowIcons(t)
 	i := h.desktop(t, b, anywhere, "--hidden")
-	b.kill()
+	b.Kill()
 	until(t, "it notices", func() bool { return strings.Contains(i.err.String(), "the icon is gone") })
 	if status, answer := h.ask(t, "tiny"); status != http.StatusOK {
 		t.Errorf("%d %s", status, answer)
 	}
-	next := newBus(t)
-	next.watch(t)
+	next := desktoptest.NewBus(t)
+	next.ShowIcons(t)
 	later := h.appear(t, next, "--hidden")
 	later.shows(t, "Serving")
 	later.click(t, "Quit the icon")
@@ -207,7 +208,7 @@ func TestABusThatDiesTakesTheIconOnly(t *testing.T) {
 func TestARunningServeIsAdoptedAndNeverEnded(t *testing.T) {
 	t.Parallel()
 	h, b := trayHome(t, noHolding)
-	b.watch(t)
+	b.ShowIcons(t)
 	h.serve(t, anywhere)
 	server := h.engine
 	i := h.appear(t, b, "--hidden")
@@ -249,7 +250,7 @@ func TestARunningServeIsAdoptedAndNeverEnded(t *testing.T) {
 func TestASecondStartShowsTheWindowOfTheFirst(t *testing.T) {
 	t.Parallel()
 	h, b := trayHome(t, "")
-	b.watch(t)
+	b.ShowIcons(t)
 	i := h.desktop(t, b, anywhere, "--hidden")
 	i.shows(t, "Serving")
 	for n := 1; n <= 2; n++ {
@@ -278,7 +279,7 @@ func TestTheWindowDialsLoopbackWhereTheServerListensEverywhere(t *testing.T) {
 		t.Run(listen, func(t *testing.T) {
 			t.Parallel()
 			h, b := trayHome(t, "security: {api_keys: [{name: phone, key: 0123456789abcdef0123456789abcdef}]}\n")
-			b.watch(t)
+			b.ShowIcons(t)
 			i := h.desktop(t, b, "--listen="+listen)
 			i.shows(t, "Serving")
 			url := i.opened(t, 1) // not hidden: the window opens by itself
@@ -296,8 +297,8 @@ func TestTheWindowDialsLoopbackWhereTheServerListensEverywhere(t *testing.T) {
 func TestQuittingWhileARequestRunsAsks(t *testing.T) {
 	t.Parallel()
 	f := fakeRuntime(t, "ollama", "-m", "tiny=40MB,ctx=8192,caps=completion+tools")
-	h, b := newHome(t, noHolding, map[string]*fake{"ollama": f}), newBus(t)
-	b.watch(t)
+	h, b := newHome(t, noHolding, map[string]*fake{"ollama": f}), desktoptest.NewBus(t)
+	b.ShowIcons(t)
 	i := h.desktop(t, b, anywhere, "--hidden")
 	stale := i.shows(t, "Quit")
 	f.order(t, `{"inject":[{"path":"/api/chat","break":"hold","times":1}]}`)
@@ -351,7 +352,7 @@ func TestTestsHaveFoldersOfTheirOwn(t *testing.T) {
 func TestWhatTheAppSaysIsInAFile(t *testing.T) {
 	t.Parallel()
 	h, b := trayHome(t, "")
-	b.watch(t)
+	b.ShowIcons(t)
 	i := h.desktop(t, b, anywhere, "--hidden")
 	i.click(t, "View log")
 	if path := i.opened(t, 1); path != filepath.Join(h.dir, "logs", "bellwether.log") {
@@ -370,7 +371,7 @@ func TestWhatTheAppSaysIsInAFile(t *testing.T) {
 func TestATakenPortIsToldByTheIcon(t *testing.T) {
 	t.Parallel()
 	h, b := trayHome(t, "")
-	b.watch(t)
+	b.ShowIcons(t)
 	other, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -395,7 +396,7 @@ func TestATakenPortIsToldByTheIcon(t *testing.T) {
 func TestIdleTrayFitsInto60MB(t *testing.T) {
 	t.Parallel()
 	h, b := trayHome(t, "")
-	b.watch(t)
+	b.ShowIcons(t)
 	i := h.desktop(t, b, anywhere, "--hidden")
 	h.ask(t, "tiny")
 	i.shows(t, "Unload tiny")
