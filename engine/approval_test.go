@@ -2,6 +2,8 @@ package engine
 
 import (
 	"fmt"
+	"net/http"
+	"slices"
 	"testing"
 	"time"
 
@@ -34,6 +36,44 @@ func TestWishesForAModelAreOneAndEnd(t *testing.T) {
 	}
 }
 
+// What the owner waved away is not told again while apps go on asking, takes no
+// room from others, and is a wish again after a silence.
+func TestADismissedWishStaysAwayWhileItIsRepeated(t *testing.T) {
+	now := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
+	nobody := func(string) bool { return false }
+	var a approvals
+	for i := range mostApprovals {
+		a.ask(fmt.Sprintf("m%d", i), "cursor", now)
+	}
+	if !a.dismiss("m3") || a.dismiss("m3") || a.dismiss("other") {
+		t.Error("dismissing: want yes once, and no for what is no wish")
+	}
+	for i := range 10 {
+		now = now.Add(20 * time.Minute)
+		for j := range mostApprovals + 1 {
+			a.ask(fmt.Sprintf("M%d:latest", j), "cursor", now)
+		}
+		got := a.open(now, nobody)
+		if slices.ContainsFunc(got, func(w approval) bool { return w.model == "m3" }) || len(got) != mostApprovals {
+			t.Fatalf("round %d: %+v", i, got)
+		}
+	}
+	now = now.Add(approvalLife + time.Minute)
+	a.open(now, nobody)
+	a.ask("m3", "cursor", now)
+	if got := a.open(now, nobody); len(got) != 1 {
+		t.Errorf("after a silence: %+v", got)
+	}
+	for i := range 3 * mostAside {
+		name := fmt.Sprintf("x%d", i)
+		a.ask(name, "", now)
+		a.dismiss(name)
+	}
+	if len(a.aside) != mostAside {
+		t.Errorf("%d are remembered", len(a.aside))
+	}
+}
+
 // A request for a model that nobody has, with auto_pull: ask, becomes a line of
 // Health with a button; pressed, the model is fetched and the line goes.
 func TestAWishForAModelIsToldAndFulfilled(t *testing.T) {
@@ -52,6 +92,20 @@ func TestAWishForAModelIsToldAndFulfilled(t *testing.T) {
 	if f.Severity != isWarning || f.Cure == nil || f.Remedy == "" {
 		t.Errorf("%+v", f)
 	}
+	if !f.Dismissable || r.owner(t, "POST", "/admin/findings/port/dismiss", nil, nil) != http.StatusConflict {
+		t.Error("want the wish to be dismissable, and a state not to be")
+	}
+	if status := r.owner(t, "POST", "/admin/findings/pull.qwen9:1b/dismiss", nil, nil); status != 200 {
+		t.Fatalf("dismiss: %d", status)
+	}
+	if _, there := r.finding("pull.qwen9:1b"); there || r.owner(t, "POST", "/admin/findings/pull.qwen9:1b/dismiss", nil, nil) != http.StatusNotFound {
+		t.Error("a dismissed wish is told")
+	}
+	r.approvals.aside = nil // a silence later
+	if a := r.post(t, "/v1/chat/completions", chatWire.body("qwen9:1b", "go", false)); a.Status < 400 {
+		t.Fatalf("%d %s", a.Status, a.Body)
+	}
+	r.await(t, "the wish once more", func() (there bool) { f, there = r.finding("pull.qwen9:1b"); return there })
 	if status := r.owner(t, "POST", "/admin/findings/pull.qwen9:1b/cure", nil, nil); status != 200 {
 		t.Fatalf("the button: %d", status)
 	}

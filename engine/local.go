@@ -205,6 +205,9 @@ func (o ownerNode) StartPull(ctx context.Context, model string) (admin.JobView, 
 // CancelJob ends a pull.
 func (o ownerNode) CancelJob(id string) bool { return o.agent.CancelJob(id) }
 
+// DismissJob takes an ended pull off the list.
+func (o ownerNode) DismissJob(id string) (found, dismissed bool) { return o.agent.DismissJob(id) }
+
 // Doctor runs every check.
 func (o ownerNode) Doctor(ctx context.Context) []admin.Finding { return o.doctor(ctx) }
 

@@ -81,9 +81,9 @@ func planView(v *route.View, decision *route.Decision, n *fleet.Node, dep *fleet
 			out.Evict = append(out.Evict, victimView(n, id))
 		}
 		leave := "would be unloaded for it."
-		out.Text = fmt.Sprintf("Loading %s takes %s; %s %s", name, gigabytes(need), strings.Join(names, " and "), leave)
+		out.Text = fmt.Sprintf("Loading %s takes %s; %s %s", name, amount(need), strings.Join(names, " and "), leave)
 	case decision.Verdict == route.Serve:
-		out.Verdict, out.Text = "fits", fmt.Sprintf("Loading %s takes %s, and there is room.", name, gigabytes(need))
+		out.Verdict, out.Text = "fits", fmt.Sprintf("Loading %s takes %s, and there is room.", name, amount(need))
 	default:
 		out.Verdict = "never"
 		if decision.Verdict == route.Hold {
@@ -141,11 +141,28 @@ func printableName(s string) string {
 	return fmt.Sprintf("%q", s)
 }
 
-func gigabytes(n int64) string {
+func amount(n int64) string {
 	if n <= 0 {
 		return "an unknown amount of memory"
 	}
-	return fmt.Sprintf("%.1f GB", float64(n)/1e9)
+	return fleet.Bytes(n)
+}
+
+// Dismiss puts a finding aside that tells of a wish.
+func (d uiDesk) Dismiss(ctx context.Context, finding string) error {
+	no := false
+	for _, f := range d.e.checks(ctx) {
+		switch {
+		case f.ID != finding:
+		case f.dismiss == nil:
+			return &dialect.Problem{Status: http.StatusConflict, Code: "not_dismissable", Retry: &no,
+				Message: "This tells how things stand, and goes when they change: it cannot be dismissed.", Remedy: f.Remedy}
+		case f.dismiss():
+			return nil
+		}
+	}
+	return &dialect.Problem{Status: http.StatusNotFound, Code: "no_such_finding", Retry: &no,
+		Message: "There is no such finding.", Remedy: "It may have passed meanwhile."}
 }
 
 // Cure does what helps against a finding.

@@ -41,6 +41,9 @@ type Node interface {
 	// reports whether it was under way.
 	StartPull(ctx context.Context, model string) (JobView, error)
 	CancelJob(id string) bool
+	// DismissJob takes an ended pull off the list; dismissed is false while it
+	// runs.
+	DismissJob(id string) (found, dismissed bool)
 	Doctor(ctx context.Context) []Finding
 }
 
@@ -138,7 +141,9 @@ func New(c Config) http.Handler {
 	mux.HandleFunc("GET /admin/apps", a.apps)
 	mux.HandleFunc("GET /admin/pools/{node}/{pool}/plan", a.plan)
 	mux.HandleFunc("POST /admin/jobs/{id}/cancel", a.owner(a.cancelJob))
+	mux.HandleFunc("POST /admin/jobs/{id}/dismiss", a.owner(a.dismissJob))
 	mux.HandleFunc("POST /admin/findings/{id}/cure", a.owner(a.cure))
+	mux.HandleFunc("POST /admin/findings/{id}/dismiss", a.owner(a.dismissFinding))
 	mux.HandleFunc("POST /admin/test-traffic", a.owner(a.testTraffic))
 	mux.HandleFunc("GET /admin/bundle", a.owner(a.bundle))
 	mux.HandleFunc("GET /admin/name", a.named)

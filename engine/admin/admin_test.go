@@ -53,6 +53,9 @@ func (n *notes) StartPull(_ context.Context, model string) (JobView, error) {
 	return JobView{ID: "J1", Kind: "pull", Model: model, State: "running"}, n.tell("start pull %s", model)
 }
 func (n *notes) CancelJob(id string) bool { return n.tell("cancel %s", id) == nil && id == "J1" }
+func (n *notes) DismissJob(id string) (found, dismissed bool) {
+	return n.tell("dismiss %s", id) == nil && id != "J2", id == "J1"
+}
 func (n *notes) Settings() SettingsAnswer {
 	return SettingsAnswer{Revision: "r1", Settings: []SettingView{{Key: "listen", Value: "localhost:11435"}}}
 }
@@ -79,6 +82,9 @@ func (n *notes) Plan(node, pool, model string) (*EvictionPlan, *dialect.Problem)
 	return &EvictionPlan{Deployment: model, Pool: pool, Verdict: "fits"}, nil
 }
 func (n *notes) Cure(_ context.Context, id string) error { return n.tell("cure %s", id) }
+func (n *notes) Dismiss(_ context.Context, id string) error {
+	return n.tell("dismiss %s", id)
+}
 func (n *notes) Traffic(_ context.Context, line func(TrafficLine)) error {
 	line(TrafficLine{Kind: "plan", Requests: 1})
 	return n.tell("traffic")

@@ -19,6 +19,9 @@ type Desk interface {
 	Named(name string) *NameStatus
 	// Cure does what helps against a finding.
 	Cure(ctx context.Context, finding string) error
+	// Dismiss puts a finding aside that its owner may wave away
+	// (FindingView.Dismissable).
+	Dismiss(ctx context.Context, finding string) error
 	// Traffic tries the models through every protocol.
 	Traffic(ctx context.Context, line func(TrafficLine)) error
 	// Bundle gathers what helps to find a fault, redacted; with the names of
@@ -111,6 +114,34 @@ func (a *api) cancelJob(w http.ResponseWriter, r *http.Request) {
 
 func (a *api) cure(w http.ResponseWriter, r *http.Request) {
 	if err := a.Desk.Cure(r.Context(), r.PathValue("id")); err != nil {
+		trouble(w, err)
+		return
+	}
+	a.touched()
+	answer(w, http.StatusOK, map[string]bool{"done": true})
+}
+
+// dismissJob takes a job off the list that has ended.
+func (a *api) dismissJob(w http.ResponseWriter, r *http.Request) {
+	id := r.PathValue("id")
+	found, dismissed := a.Runs.Dismiss(id)
+	if !found {
+		found, dismissed = a.Node.DismissJob(id)
+	}
+	switch {
+	case !found:
+		refuse(w, http.StatusNotFound, "no_such_job", "No job of this id is listed.", "It may have been dismissed already, or left the list for later ones.")
+	case !dismissed:
+		refuse(w, http.StatusConflict, "job_running", "This job still runs: only one that has ended is dismissed.", "Cancel it first, or wait for its end.")
+	default:
+		a.touched()
+		answer(w, http.StatusOK, map[string]bool{"done": true})
+	}
+}
+
+// dismissFinding puts a wish of an app aside.
+func (a *api) dismissFinding(w http.ResponseWriter, r *http.Request) {
+	if err := a.Desk.Dismiss(r.Context(), r.PathValue("id")); err != nil {
 		trouble(w, err)
 		return
 	}

@@ -65,6 +65,10 @@ func TestTheDesksAnswersPass(t *testing.T) {
 		{"POST", "/admin/findings/model.ollama%2Fqwen3:4b/cure", "", 200, `"done":true`},
 		{"POST", "/admin/jobs/J1/cancel", "", 200, `"done":true`},
 		{"POST", "/admin/jobs/J2/cancel", "", 404, "no_such_job"},
+		{"POST", "/admin/jobs/J1/dismiss", "", 200, `"done":true`},
+		{"POST", "/admin/jobs/J2/dismiss", "", 404, "no_such_job"},
+		{"POST", "/admin/jobs/J3/dismiss", "", 409, "job_running"},
+		{"POST", "/admin/findings/pull.hf.co%2Fa%2Fb:q4/dismiss", "", 200, `"done":true`},
 		{"POST", "/admin/test-traffic", "", 200, `{"kind":"plan","requests":1`},
 		{"POST", "/admin/models/pull", `{"model":"m","background":true}`, 202, `"id":"J1"`},
 		{"GET", "/admin/settings", "", 200, `"revision":"r1"`},
@@ -83,7 +87,7 @@ func TestTheDesksAnswersPass(t *testing.T) {
 			t.Errorf("%s %s: %d %s", c.method, c.path, w.Code, w.Body)
 		}
 	}
-	if got := strings.Join(node.told, ", "); got != "cure pause, cure model.ollama/qwen3:4b, cancel J1, cancel J2, traffic, start pull m, change 1, change 1, pin m true, pin n/ollama/m:1b false, bundle false" {
+	if got := strings.Join(node.told, ", "); got != "cure pause, cure model.ollama/qwen3:4b, cancel J1, cancel J2, dismiss J1, dismiss J2, dismiss J3, dismiss pull.hf.co/a/b:q4, traffic, start pull m, change 1, change 1, pin m true, pin n/ollama/m:1b false, bundle false" {
 		t.Errorf("told %s", got)
 	}
 }
@@ -131,6 +135,9 @@ func TestAnEvalInTheBackgroundIsAJobThatCanBeCancelled(t *testing.T) {
 	if j := runs.List()[0]; j.Model != "qwen" || j.Step != "math" || *j.TotalItems != 4 || *j.Percent != 25 {
 		t.Errorf("job %+v", j)
 	}
+	if w := do(api, "POST", "/admin/jobs/"+job.ID+"/dismiss", "secret", ""); w.Code != 409 || len(runs.List()) != 1 {
+		t.Errorf("dismissed while it runs: %d %s", w.Code, w.Body)
+	}
 	if w := do(api, "POST", "/admin/jobs/"+job.ID+"/cancel", "secret", ""); w.Code != 200 {
 		t.Errorf("cancel: %d %s", w.Code, w.Body)
 	}
@@ -140,6 +147,15 @@ func TestAnEvalInTheBackgroundIsAJobThatCanBeCancelled(t *testing.T) {
 	}
 	if w := do(api, "POST", "/admin/jobs/"+job.ID+"/cancel", "secret", ""); w.Code != 404 {
 		t.Errorf("cancelled twice: %d", w.Code)
+	}
+	if w := do(api, "POST", "/admin/jobs/"+job.ID+"/dismiss", "", ""); w.Code != 403 || len(runs.List()) != 1 {
+		t.Errorf("dismissed by a stranger: %d", w.Code)
+	}
+	if w := do(api, "POST", "/admin/jobs/"+job.ID+"/dismiss", "secret", ""); w.Code != 200 || len(runs.List()) != 0 {
+		t.Errorf("dismiss: %d, %v", w.Code, runs.List())
+	}
+	if w := do(api, "POST", "/admin/jobs/"+job.ID+"/dismiss", "secret", ""); w.Code != 404 {
+		t.Errorf("dismissed twice: %d", w.Code)
 	}
 }
 

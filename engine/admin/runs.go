@@ -103,6 +103,19 @@ func (rs *Runs) Cancel(id string) bool {
 	return false
 }
 
+// Dismiss takes an ended run off the list. found: there is one of that id;
+// dismissed is false while it still runs.
+func (rs *Runs) Dismiss(id string) (found, dismissed bool) {
+	rs.mu.Lock()
+	defer rs.mu.Unlock()
+	i := slices.IndexFunc(rs.list, func(r *run) bool { return r.ID == id })
+	if i < 0 || rs.list[i].EndedAt == nil {
+		return i >= 0, false
+	}
+	rs.list = slices.Delete(rs.list, i, i+1)
+	return true, true
+}
+
 // start runs an eval or a probe as a job. In the foreground its lines are the
 // answer, and it ends when its client leaves. In the background the answer is
 // the job, and it goes on by itself; what keeps it from beginning is an answer

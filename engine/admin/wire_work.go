@@ -93,6 +93,9 @@ type FindingView struct {
 	// Deployment is what it is about, "" = none.
 	Deployment string    `json:"deployment"`
 	Cure       *CureView `json:"cure"` // null = no button helps
+	// Dismissable says that its owner may put it aside: it tells of a wish, not of
+	// a state that goes on.
+	Dismissable bool `json:"dismissable"`
 }
 
 // CureView is what POST /admin/findings/{id}/cure does.

@@ -125,6 +125,19 @@ func (a *Agent) CancelJob(id string) bool {
 	return false
 }
 
+// DismissJob takes an ended job off the list. found: there is one of that id;
+// dismissed is false while it still runs.
+func (a *Agent) DismissJob(id string) (found, dismissed bool) {
+	a.jobs.mu.Lock()
+	defer a.jobs.mu.Unlock()
+	i := slices.IndexFunc(a.jobs.jobs, func(j *job) bool { return j.ID == id })
+	if i < 0 || a.jobs.jobs[i].EndedAt.IsZero() {
+		return i >= 0, false
+	}
+	a.jobs.jobs = slices.Delete(a.jobs.jobs, i, i+1)
+	return true, true
+}
+
 // join watches the pull of a model, begun if there is none.
 func (a *Agent) join(ctx context.Context, runtimeName, model string, keep bool) (*job, *event.Sub[runtime.PullProgress], error) {
 	m, err := a.manager(ctx, runtimeName)

@@ -160,12 +160,21 @@ func abandonedPull(t *testing.T) {
 	if n := r.watchers(); n != 0 {
 		t.Errorf("%d watchers", n)
 	}
+	if found, dismissed := r.DismissJob(j.ID); !found || dismissed {
+		t.Error("a job that runs was dismissed")
+	}
 	if !r.CancelJob(j.ID) || r.CancelJob("nope") {
 		t.Error("cancelling: want yes for the one, no for another")
 	}
 	synctest.Wait()
 	if got := r.Jobs()[0]; !strings.Contains(got.Error, "owner") {
 		t.Errorf("job = %+v, want the owner's cancel as its reason", got)
+	}
+	if found, dismissed := r.DismissJob(j.ID); !found || !dismissed || len(r.Jobs()) != 1 {
+		t.Errorf("dismissing it: %v, %v; left %+v, want the other", found, dismissed, r.Jobs())
+	}
+	if found, _ := r.DismissJob(j.ID); found {
+		t.Error("it was dismissed twice")
 	}
 }
 
