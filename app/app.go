@@ -83,7 +83,7 @@ func Run(ctx context.Context, o Options) error {
 // withTray runs everything, the tray on this goroutine.
 func (a *app) withTray(ctx context.Context, place tray.Place, unlock func()) error {
 	log.SetOutput(quiet{a.o.Log}) // the tray's library speaks by it
-	defer desktop.StayAwake("Bellwether answers requests")()
+	defer a.awake("Bellwether answers requests")()
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	var work sync.WaitGroup
@@ -133,10 +133,11 @@ type app struct {
 	client   *client
 	window   *window.Window
 	notifier *desktop.Notifier
+	awake    func(why string) (release func()) // desktop.StayAwake, but for tests
 }
 
 func newApp(o Options) *app {
-	a := &app{o: o, client: &client{folders: o.Folders}, notifier: desktop.NewNotifier("Bellwether", "")}
+	a := &app{o: o, client: &client{folders: o.Folders}, notifier: desktop.NewNotifier("Bellwether", desktop.IconName), awake: desktop.StayAwake}
 	a.window = window.New(window.Options{Link: a.client.link, OpenBrowser: o.Browser, Log: o.Log})
 	return a
 }

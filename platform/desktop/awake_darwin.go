@@ -5,25 +5,16 @@ import (
 	"github.com/ebitengine/purego/objc"
 )
 
-// Of NSActivityOptions: NSActivityUserInitiatedAllowingIdleSystemSleep (no App
-// Nap, no sudden termination, the machine may sleep), and
-// NSActivityLatencyCritical (timers fire on time).
-const (
-	activityUserInitiated   = 0x00FFFFFF
-	activityNoIdleSleep     = 1 << 20
-	activityLatencyCritical = 0xFF00000000
-)
-
-func stayAwake(why string) func() {
+// beginActivity tells macOS that this process is at work: see stayAwake.
+func beginActivity(options uint64, why string) (end func()) {
 	if _, err := purego.Dlopen("/System/Library/Frameworks/Foundation.framework/Foundation", purego.RTLD_GLOBAL|purego.RTLD_LAZY); err != nil {
-		return func() {} // as before: slower, and no worse
+		return nil
 	}
 	info := objc.ID(objc.GetClass("NSProcessInfo")).Send(objc.RegisterName("processInfo"))
 	text := objc.ID(objc.GetClass("NSString")).Send(objc.RegisterName("stringWithUTF8String:"), why+"\x00")
-	options := uint64(activityUserInitiated&^activityNoIdleSleep | activityLatencyCritical)
 	activity := info.Send(objc.RegisterName("beginActivityWithOptions:reason:"), options, text)
 	if activity == 0 {
-		return func() {}
+		return nil
 	}
 	activity.Send(objc.RegisterName("retain"))
 	return func() {

@@ -22,7 +22,8 @@ const notifyWithin = 5 * time.Second
 var nameApp sync.Mutex // guards beeep.AppName, which the library keeps as a global
 
 // NewNotifier makes one that speaks in the name of an app; icon is the path of
-// a PNG, "" = none.
+// a PNG or, on Linux, the name of an installed icon, "" = what the system shows
+// by itself. A name that no theme knows shows none.
 func NewNotifier(app, icon string) *Notifier {
 	nameApp.Lock()
 	defer nameApp.Unlock()

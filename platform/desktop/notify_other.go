@@ -7,6 +7,10 @@ import (
 	"path/filepath"
 )
 
+// IconName is Bellwether's icon among those of the desktop, as its packages
+// install it.
+const IconName = "bellwether"
+
 // hasNotifications reports that there is a session bus to ask. Without one
 // the library would start one of its own, and leave it running.
 func hasNotifications() bool {
