@@ -21,6 +21,8 @@ import (
 type check struct {
 	admin.FindingView
 	cure func(ctx context.Context) error // nil = no button helps
+	// dismiss puts it aside, false = it had passed; nil = it stays while it is so.
+	dismiss func() bool
 	// silent: it found nothing wrong, which a terminal need not be told.
 	silent bool
 }
@@ -50,6 +52,12 @@ func found(id, severity, title, remedy, format string, args ...any) check {
 // button adds what can be done about it from here.
 func (c check) button(label, confirm string, do func(ctx context.Context) error) check {
 	c.Cure, c.cure = &admin.CureView{Label: label, Confirm: confirm}, do
+	return c
+}
+
+// dismissable lets its owner put it aside.
+func (c check) dismissable(dismiss func() bool) check {
+	c.Dismissable, c.dismiss = true, dismiss
 	return c
 }
 
