@@ -39,7 +39,8 @@ const (
 // does with the entry.
 //
 //  1. An entry that is on and starts another program than this is written anew:
-//     Bellwether was moved or updated.
+//     Bellwether was moved or updated. One with other options is another
+//     Bellwether's, and left alone until someone wants this one started.
 //  2. A value that was carried out before does nothing. What its owner decided
 //     since then, here or in the system's settings, stays.
 //  3. on switches it on, unless its user switched it off in the system's settings.
@@ -69,7 +70,7 @@ func decideLogin(setting string, m loginMemory, s desktop.LoginStatus) (loginAct
 // mayAsk reports whether the owner is to be asked: once, and only where yes
 // would work.
 func mayAsk(setting string, m loginMemory, s desktop.LoginStatus) bool {
-	return setting == "ask" && !m.answered && s.Known && s.Can && !s.On && !s.Vetoed
+	return setting == "ask" && !m.answered && s.Known && s.Can && !s.On && !s.Other && !s.Vetoed
 }
 
 // loginSetting is where the memory is kept.

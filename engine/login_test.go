@@ -22,6 +22,7 @@ func TestTheSettingIsFollowedWhenItIsSetAndNeverAgain(t *testing.T) {
 	}
 	on := with(known, func(s *desktop.LoginStatus) { s.On = true })
 	moved := with(on, func(s *desktop.LoginStatus) { s.Moved = true })
+	other := with(known, func(s *desktop.LoginStatus) { s.Other = true })
 	vetoed := with(known, func(s *desktop.LoginStatus) { s.Vetoed = true })
 	for _, c := range []struct {
 		name    string
@@ -46,6 +47,9 @@ func TestTheSettingIsFollowedWhenItIsSetAndNeverAgain(t *testing.T) {
 		{"off goes before a move", "off", "on answered", moved, loginDisable, "off answered", false},
 		{"a moved program is written anew where it is on", "ask", "ask answered", moved, loginRewrite, "ask answered", false},
 		{"and with on too", "on", "on answered", moved, loginRewrite, "on answered", false},
+		{"an entry of another Bellwether is left alone", "ask", "", other, loginLeave, "ask", false},
+		{"also with off", "off", "ask", other, loginLeave, "off answered", false},
+		{"and replaced when this one is wanted", "on", "ask", other, loginEnable, "on answered", false},
 		{"on, off and on again counts each time", "on", "off answered", known, loginEnable, "on answered", false},
 		{"a system that does not say is left alone", "on", "", desktop.LoginStatus{Can: true}, loginLeave, "", false},
 	} {

@@ -3,15 +3,38 @@ package main
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 
 	"bellwether/engine/admin"
 	"bellwether/platform/desktop"
 )
 
 // loginItem is the entry that starts the desktop app when its user logs in,
-// without opening its window.
-func loginItem() *desktop.LoginItem {
-	return desktop.NewLoginItem(desktop.LoginOptions{Args: []string{"app", "--hidden"}})
+// without opening its window: with the options of this start, so that it is of
+// the same data and settings. f may be nil for a command that takes no settings.
+func (e *environ) loginItem(f *settingFlags) *desktop.LoginItem {
+	return desktop.NewLoginItem(desktop.LoginOptions{Args: []string{"app", "--hidden"}, Flags: e.loginFlags(f)})
+}
+
+// loginFlags are the options of this start in a fixed order. What came by the
+// environment is among them: a login has another one.
+func (e *environ) loginFlags(f *settingFlags) (flags []string) {
+	add := func(name, value string) {
+		if value != "" {
+			flags = append(flags, "--"+name+"="+value)
+		}
+	}
+	add("data-dir", e.cli.DataDir)
+	if f == nil {
+		return flags
+	}
+	add("config", f.Config)
+	add("listen", f.Listen)
+	for _, key := range slices.Sorted(maps.Keys(f.Set)) {
+		add("set", key+"="+f.Set[key])
+	}
+	return flags
 }
 
 type loginCmd struct {
@@ -24,7 +47,7 @@ func (c *loginCmd) Run(e *environ) error {
 	view, err := c.byEngine(e)
 	var none *codedError
 	if errors.As(err, &none) && none.code == exitNoEngine {
-		view, err = c.bySystem()
+		view, err = c.bySystem(e)
 	}
 	if err != nil {
 		return err
@@ -59,8 +82,8 @@ func (c *loginCmd) byEngine(e *environ) (view admin.LoginView, err error) {
 	return view, err
 }
 
-func (c *loginCmd) bySystem() (view admin.LoginView, err error) {
-	ctx, item := context.Background(), loginItem()
+func (c *loginCmd) bySystem(e *environ) (view admin.LoginView, err error) {
+	ctx, item := context.Background(), e.loginItem(nil)
 	switch c.Do {
 	case "on":
 		err = item.Enable(ctx)

@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"runtime/debug"
 	"strings"
 	"syscall"
 
@@ -71,13 +70,14 @@ func (c *serveCmd) Run(e *environ) error {
 		return err
 	}
 	log, level := e.logger(config)
-	eng, err := e.newEngine(config, folders, log, level, false)
+	eng, err := e.newEngine(config, folders, log, level, e.loginItem(&c.settingFlags), false)
 	if err != nil {
 		return served(err)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	e.greet(eng)
+	go keepHeap(ctx)
 	return eng.Run(ctx)
 }
 
@@ -92,11 +92,11 @@ func (e *environ) logger(config *engine.Config) (*slog.Logger, *slog.LevelVar) {
 // newEngine makes the engine of serve and of the desktop app. What keeps it
 // from being made is for served to say. ask has the admin UI ask, once, whether
 // to start at login.
-func (e *environ) newEngine(config *engine.Config, folders desktop.Folders, log *slog.Logger, level *slog.LevelVar, ask bool) (*engine.Engine, error) {
+func (e *environ) newEngine(config *engine.Config, folders desktop.Folders, log *slog.Logger, level *slog.LevelVar, login *desktop.LoginItem, ask bool) (*engine.Engine, error) {
 	for _, w := range config.Warnings {
 		log.Warn(w)
 	}
-	eng, err := engine.New(engine.Options{Config: config, Folders: folders, Version: version, Log: log, Level: level, Catalogue: assets.Catalogue(), Sandbox: sandbox(), UI: frontend.Dist(), Login: loginItem(), AskLogin: ask})
+	eng, err := engine.New(engine.Options{Config: config, Folders: folders, Version: version, Log: log, Level: level, Catalogue: assets.Catalogue(), Sandbox: sandbox(), UI: frontend.Dist(), Login: login, AskLogin: ask})
 	var taken *engine.PortTakenError
 	if errors.As(err, &taken) {
 		taken.Owner = portOwner(taken.Port)
@@ -104,12 +104,6 @@ func (e *environ) newEngine(config *engine.Config, folders desktop.Folders, log 
 	}
 	if err != nil {
 		return nil, err
-	}
-	if os.Getenv("GOGC") == "" {
-		// The live heap is some ten MB, so that Go's own target collects a dozen
-		// times a second under load. Twice that spares 3 to 5 percent of the work a
-		// request takes, for about 12 MB more under load and next to none idle.
-		debug.SetGCPercent(200)
 	}
 	return eng, nil
 }

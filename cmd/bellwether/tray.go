@@ -30,11 +30,13 @@ func (c *trayCmd) Run(e *environ) error {
 		defer func() { _ = file.Close() }()
 		log = slog.New(slog.NewTextHandler(io.MultiWriter(e.err, file), &slog.HandlerOptions{Level: level}))
 	}
+	login := e.loginItem(&c.settingFlags)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	go keepHeap(ctx)
 	return served(app.Run(ctx, app.Options{
 		Folders: folders, Version: version, Hidden: c.Hidden, Browser: desktop.OpenURL, Out: e.out, Log: log,
-		Login: loginItem(),
+		Login: login,
 		Notifies: func(kind string) bool {
 			config, _, err := c.load(e) // seldom asked, and as it is now
 			return err != nil || config.Notifies(kind)
@@ -45,7 +47,7 @@ func (c *trayCmd) Run(e *environ) error {
 				return nil, err
 			}
 			level.Set(config.Level())
-			return e.newEngine(config, folders, slog.New(slog.NewTextHandler(e.err, &slog.HandlerOptions{Level: level})), level, true)
+			return e.newEngine(config, folders, slog.New(slog.NewTextHandler(e.err, &slog.HandlerOptions{Level: level})), level, login, true)
 		},
 	}))
 }

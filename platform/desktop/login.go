@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 )
 
 // LoginItem is the entry by which the system starts a program when its user
@@ -26,6 +27,9 @@ type LoginOptions struct {
 	// there tomorrow (a temporary folder, a mounted image) is refused by Enable.
 	Program string
 	Args    []string
+	// Flags are what this start was given beside Args, each as --name=value: an
+	// entry with others starts another Bellwether, of other data or settings.
+	Flags []string
 	// Config is the folder in which Linux keeps autostart and macOS
 	// LaunchAgents, on Windows the registry key below which the usual ones stand;
 	// "" = the user's own. For tests.
@@ -37,7 +41,8 @@ type LoginStatus struct {
 	On     bool   // it will be started at the next login
 	Known  bool   // the system could be asked; without it On says nothing
 	Can    bool   // Enable would work here
-	Moved  bool   // it is on, but starts another program than this one
+	Moved  bool   // it is on, but starts another program than this one, or by other Args
+	Other  bool   // there is an entry that is followed, and it has other Flags: On is false
 	Vetoed bool   // its user switched it off in the system's own settings
 	Reason string // why it is off although there is an entry, or why it cannot be on; "" = nothing to say
 	Remedy string // what helps against Reason
@@ -64,7 +69,7 @@ func (l *LoginItem) Status(ctx context.Context) (LoginStatus, error) {
 	if err != nil {
 		return s, fmt.Errorf("ask whether it starts at login: %w", err)
 	}
-	if no != nil && !s.On { // one that is on may stay, and can be switched off
+	if no != nil && !s.On && !s.Other { // one that is on may stay, and can be switched off
 		s.Can, s.Reason, s.Remedy = false, no.Reason, no.Remedy
 	}
 	return s, nil
@@ -136,9 +141,47 @@ func withoutConsole(goos, self string) string {
 	return self
 }
 
-// starts reports whether an entry's command is the one wanted.
-func (l *LoginItem) starts(command []string, program string) bool {
-	return len(command) > 0 && sameFile(command[0], program) && slices.Equal(command[1:], l.opts.Args)
+// command is what an entry holds: the program and all that it is given.
+func (l *LoginItem) command(program string) []string {
+	return slices.Concat([]string{program}, l.opts.Args, l.opts.Flags)
+}
+
+// judge says of an entry's command, which the system follows, whether it is
+// this program's with its flags. program "" = nobody can say which it is.
+func (l *LoginItem) judge(s *LoginStatus, command []string, program string) {
+	var args, flags []string
+	for _, a := range command[1:] {
+		if strings.HasPrefix(a, "--") && strings.Contains(a, "=") {
+			flags = append(flags, a)
+		} else {
+			args = append(args, a)
+		}
+	}
+	if slices.Equal(flags, l.opts.Flags) {
+		s.On = true
+		s.Moved = program != "" && (!sameFile(command[0], program) || !slices.Equal(args, l.opts.Args))
+		return
+	}
+	s.Other = true
+	s.Reason = "the Bellwether that starts at login has other options (none)"
+	if len(flags) > 0 {
+		s.Reason = "the Bellwether that starts at login has other options: " + strings.Join(shownFlags(flags), " ")
+	}
+	s.Remedy = "switch it on here to have this one started instead"
+}
+
+// shownFlags leaves out the values of settings (--set=key=value), which may be
+// keys.
+func shownFlags(flags []string) []string {
+	var out []string
+	for _, f := range flags {
+		if name, value, _ := strings.Cut(f, "="); strings.Contains(value, "=") {
+			key, _, _ := strings.Cut(value, "=")
+			f = name + "=" + key
+		}
+		out = append(out, f)
+	}
+	return out
 }
 
 // sameFile reports whether two paths name one file, links followed.

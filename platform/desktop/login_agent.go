@@ -26,7 +26,7 @@ func writeAgent(command []string) ([]byte, error) {
 	}
 	for _, s := range command {
 		if strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == '\ufffd' }) {
-			return nil, &LoginError{"the path holds characters that no property list can", "install Bellwether elsewhere"}
+			return nil, &LoginError{"its path or an option holds characters that no property list can", "choose a path without"}
 		}
 	}
 	b.WriteString(xml.Header)

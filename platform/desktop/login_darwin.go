@@ -24,7 +24,7 @@ const (
 	smNotFound
 )
 
-// appService is the app's own login item, which its user sees and revokes in
+// appService is the app's own login item, which starts it without options, which its user sees and revokes in
 // System Settings; 0 = not in a bundle, or an older macOS.
 func (l *LoginItem) appService(program string) objc.ID {
 	self, err := os.Executable()
@@ -42,11 +42,13 @@ func (l *LoginItem) appService(program string) objc.ID {
 }
 
 func (l *LoginItem) read(ctx context.Context, program string) (LoginStatus, error) {
-	if service := l.appService(program); service != 0 {
+	service := l.appService(program)
+	registered := service != 0 && objc.Send[int](service, objc.RegisterName("status")) == smEnabled
+	if service != 0 && (len(l.opts.Flags) == 0 || registered) {
 		s := LoginStatus{Known: true, Can: true, Entry: "System Settings, General, Login Items"}
 		switch objc.Send[int](service, objc.RegisterName("status")) {
 		case smEnabled:
-			s.On = true
+			l.judge(&s, append([]string{program}, l.opts.Args...), program)
 		case smRequiresApproval:
 			s.Can, s.Vetoed = false, true
 			s.Reason, s.Remedy = "it was switched off in System Settings", "switch it on there: System Settings, General, Login Items"
@@ -76,21 +78,30 @@ func (l *LoginItem) read(ctx context.Context, program string) (LoginStatus, erro
 	case missing(command[0]):
 		s.Reason, s.Remedy = "its LaunchAgent starts "+command[0]+", which is not there any more", "switch it on here"
 	default:
-		s.On = true
-		s.Moved = program != "" && !l.starts(command, program)
+		l.judge(&s, command, program)
 	}
 	return s, nil
 }
 
 func (l *LoginItem) write(_ context.Context, program string) error {
-	if service := l.appService(program); service != 0 {
-		return tell(service, "registerAndReturnError:")
-	}
+	service := l.appService(program)
 	path, err := l.agentPath()
 	if err != nil {
 		return err
 	}
-	list, err := writeAgent(append([]string{program}, l.opts.Args...))
+	if service != 0 && len(l.opts.Flags) == 0 {
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) { // of a start with options; two would start
+			return err
+		}
+		return tell(service, "registerAndReturnError:")
+	}
+	if service != 0 && objc.Send[int](service, objc.RegisterName("status")) == smEnabled {
+		// The app's own item passes no options on, so it makes room.
+		if err := tell(service, "unregisterAndReturnError:"); err != nil {
+			return err
+		}
+	}
+	list, err := writeAgent(l.command(program))
 	if err != nil {
 		return err
 	}

@@ -39,8 +39,8 @@ func (a autostart) find() (entry map[string]string, path string, err error) {
 }
 
 // put writes the user's entry.
-func (a autostart) put(program string, args []string) error {
-	text, err := writeEntry(program, args)
+func (a autostart) put(command []string) error {
+	text, err := writeEntry(command[0], command[1:])
 	if err != nil {
 		return err
 	}
@@ -109,7 +109,7 @@ func writeEntry(program string, args []string) (string, error) {
 	var exec []string
 	for _, arg := range append([]string{program}, args...) {
 		if strings.ContainsFunc(arg, func(r rune) bool { return r < ' ' || r == 0x7f }) {
-			return "", &LoginError{"the path holds control characters, which no autostart entry can", "install Bellwether elsewhere"}
+			return "", &LoginError{"its path or an option holds control characters, which no autostart entry can", "choose a path without"}
 		}
 		exec = append(exec, quoteExec(arg))
 	}

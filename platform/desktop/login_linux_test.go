@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -89,6 +90,36 @@ func TestAProgramThatMovedIsSeenAndWrittenAnew(t *testing.T) {
 		if s := status(t, other); !s.On || s.Moved {
 			t.Errorf("%+v: %+v after Enable", o, s)
 		}
+	}
+}
+
+// T-03: an entry that starts a Bellwether of other data is not this one's.
+func TestOptionsAreCarriedIntoTheEntryAndThoseOfOthersAreSeen(t *testing.T) {
+	plain, path := newItem(t, "/bin/sh", "tray", "--hidden")
+	flags := []string{`--data-dir=/home/ann/My "own" $data`, "--config=/etc/100% b.yaml", "--set=security.api_keys=secret"}
+	opted := NewLoginItem(LoginOptions{Program: "/bin/sh", Args: plain.opts.Args, Flags: flags, Config: plain.opts.Config})
+	if err := plain.Enable(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if s := status(t, opted); s.On || !s.Other || !s.Can || !strings.Contains(s.Reason, "other options (none)") || s.Remedy == "" {
+		t.Errorf("the plain one's entry, seen with options: %+v", s)
+	}
+	if err := opted.Enable(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if s := status(t, opted); !s.On || s.Other || s.Moved {
+		t.Errorf("after Enable: %+v", s)
+	}
+	text, _ := os.ReadFile(path)
+	if want := append([]string{"/bin/sh", "tray", "--hidden"}, flags...); !slices.Equal(splitExec(parseEntry(string(text))["Exec"]), want) {
+		t.Errorf("want %q in:\n%s", want, text)
+	}
+	if s := status(t, plain); s.On || !s.Other || !strings.Contains(s.Reason, flags[0]) || strings.Contains(s.Reason, "secret") {
+		t.Errorf("its entry, seen without: %+v", s)
+	}
+	moved := NewLoginItem(LoginOptions{Program: "/bin/ls", Args: plain.opts.Args, Flags: flags, Config: plain.opts.Config})
+	if s := status(t, moved); !s.On || !s.Moved {
+		t.Errorf("moved with its options: %+v", s)
 	}
 }
 

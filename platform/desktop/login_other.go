@@ -44,9 +44,12 @@ func (l *LoginItem) read(_ context.Context, program string) (LoginStatus, error)
 	}
 	if entry != nil {
 		s.On, s.Vetoed, s.Reason, s.Remedy = judge(entry, a.desktop)
-		s.Moved = s.On && program != "" && !l.starts(splitExec(entry["Exec"]), program)
+		if s.On {
+			s.On = false
+			l.judge(&s, splitExec(entry["Exec"]), program)
+		}
 	}
-	if !s.On && !hasDesktop(os.Getenv, exists) {
+	if !s.On && !s.Other && !hasDesktop(os.Getenv, exists) {
 		s.Can = false
 		s.Reason = "this machine has no desktop, so that nothing would start it at login"
 		s.Remedy = "run it as a service: systemctl --user enable --now bellwether"
@@ -59,7 +62,7 @@ func (l *LoginItem) write(_ context.Context, program string) error {
 	if err != nil {
 		return err
 	}
-	return a.put(program, l.opts.Args)
+	return a.put(l.command(program))
 }
 
 func (l *LoginItem) remove(context.Context) error {

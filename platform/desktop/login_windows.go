@@ -46,16 +46,15 @@ func (l *LoginItem) read(_ context.Context, program string) (LoginStatus, error)
 	case missing(command[0]):
 		s.Reason, s.Remedy = "its entry starts "+command[0]+", which is not there any more", "switch it on here"
 	default:
-		s.On = true
-		s.Moved = program != "" && !l.starts(command, program)
+		l.judge(&s, command, program)
 	}
 	return s, nil
 }
 
 func (l *LoginItem) write(_ context.Context, program string) error {
-	line := commandLine(append([]string{program}, l.opts.Args...))
+	line := commandLine(l.command(program))
 	if len([]rune(line)) > longestRun {
-		return &LoginError{"the path of this Bellwether is longer than Windows reads", "install it in a shorter path"}
+		return &LoginError{"the path of this Bellwether and its options are longer than the 260 characters that Windows reads", "install it in a shorter path, or put options into the settings file"}
 	}
 	key, _, err := registry.CreateKey(registry.CURRENT_USER, l.key(runKey), registry.SET_VALUE)
 	if err != nil {

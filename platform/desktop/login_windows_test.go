@@ -75,6 +75,23 @@ func TestTheRunKeyStartsItAtLogin(t *testing.T) {
 	}
 }
 
+func TestOptionsStandInTheRunKeyAndThoseOfOthersAreSeen(t *testing.T) {
+	plain := registryRig(t, systemProgram())
+	opted := NewLoginItem(LoginOptions{Program: systemProgram(), Args: plain.opts.Args, Flags: []string{`--data-dir=C:\My data\`}, Config: plain.opts.Config})
+	if err := opted.Enable(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if line, err := runValue(opted.key(runKey)); err != nil || line != systemProgram()+` app --hidden "--data-dir=C:\My data\\"` {
+		t.Errorf("the value is %s, %v", line, err)
+	}
+	if s, err := opted.Status(t.Context()); err != nil || !s.On || s.Moved {
+		t.Errorf("%+v, %v", s, err)
+	}
+	if s, err := plain.Status(t.Context()); err != nil || s.On || !s.Other {
+		t.Errorf("without options: %+v, %v", s, err)
+	}
+}
+
 // T-01: Task Manager's switch counts, and is not overridden.
 func TestWhatTaskManagerSwitchedOffStaysOff(t *testing.T) {
 	l := registryRig(t, systemProgram())
