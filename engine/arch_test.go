@@ -52,7 +52,7 @@ var arrows = map[string]string{
 	"frontend":              "",
 	"cmd/bellwether":        "engine engine/* app platform/* assets frontend",
 	"cmd/bellwether-window": "app/window/child",
-	"cmd/fakeruntime":       "engine/runtime/runtimetest",
+	"cmd/fakeruntime":       "engine/runtime/runtimetest engine/fleet",
 	// build reads the catalogue that it makes priors for, trains and measures what
 	// tells tasks apart, and shows the window on a screen.
 	"build":           "engine/evidence engine/fleet engine/dialect engine/route engine/task build/taskmodel app/window",

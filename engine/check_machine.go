@@ -69,11 +69,11 @@ func checkDisk(s *scene) []check {
 	case s.spaceErr != nil:
 		return nil // a disk that does not say has been said nothing of
 	case free < spaceNone:
-		return []check{found("disk", isBroken, "Disk", "Make room: records are lost, and models cannot be pulled.", "The disk of the data folder has %s left.", gigabytes(max(free, 1)))}
+		return []check{found("disk", isBroken, "Disk", "Make room: records are lost, and models cannot be pulled.", "The disk of the data folder has %s left.", fleet.Bytes(free))}
 	case free < spaceLow:
-		return []check{found("disk", isWarning, "Disk", "Make room, or delete models that nobody asks for.", "The disk of the data folder has %s left.", gigabytes(free))}
+		return []check{found("disk", isWarning, "Disk", "Make room, or delete models that nobody asks for.", "The disk of the data folder has %s left.", fleet.Bytes(free))}
 	}
-	return []check{found("disk", isOK, "Disk", "", "The disk of the data folder has %s left.", gigabytes(s.space.Free))}
+	return []check{found("disk", isOK, "Disk", "", "The disk of the data folder has %s left.", fleet.Bytes(s.space.Free))}
 }
 
 func checkLog(s *scene) []check {

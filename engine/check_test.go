@@ -105,7 +105,7 @@ func sceneFaults() map[string]sceneFault {
 		"records that were lost":       {func(s *scene) { s.store.Dropped, s.store.DroppedWhy = 7, "the disk was full" }, "store.dropped", isWarning, "7 decision records were lost", "kept again", ""},
 		"records that are damaged":     {func(s *scene) { s.store.Unreadable = 2 }, "store.unreadable", isNote, "2 decision records", "", ""},
 		"a database that was replaced": {func(s *scene) { s.store.Notes = []store.Note{{Text: "the damaged database was moved aside"}} }, "store.note", isNote, "moved aside", "", ""},
-		"a disk nearly full":           {func(s *scene) { s.space.Free = 1 << 30 }, "disk", isWarning, "1.1 GB left", "Make room", ""},
+		"a disk nearly full":           {func(s *scene) { s.space.Free = 1 << 30 }, "disk", isWarning, "1 GB left", "Make room", ""},
 		"a disk that is full":          {func(s *scene) { s.space.Free = 1 << 20 }, "disk", isBroken, "left", "Make room", ""},
 		"a log that is not written":    {func(s *scene) { s.logErr = errors.New("permission denied") }, "log", isNote, "permission denied", "writable", ""},
 		"files that others can read":   {func(s *scene) { s.exposed = []string{"node.key", "config.yaml"} }, "private", isBroken, "can read node.key and config.yaml", "private", "Make private"},

@@ -51,7 +51,7 @@ func (c *Config) GatewayRules() gateway.Rules {
 		AllowedHosts:   c.Security.AllowedHosts,
 		AllowedOrigins: append(gateway.DefaultOrigins(), c.Security.AllowedOrigins...),
 		CIDR:           c.Security.CIDR,
-		MaxBody:        int64(c.Security.MaxBodyMB * (1 << 20)),
+		MaxBody:        int64(c.Security.MaxBodyMB * fleet.MB),
 		ResponseModel:  c.ResponseModelField,
 		Classify:       c.classify(),
 	}
@@ -119,7 +119,7 @@ func orNone(d time.Duration) time.Duration {
 	return d
 }
 
-func bytesOf(gb float64) int64 { return int64(gb * (1 << 30)) }
+func bytesOf(gb float64) int64 { return int64(gb * fleet.GB) }
 
 // Policy returns the settings as the router uses them where nothing else is
 // known of the fleet.

@@ -106,7 +106,7 @@ const settingsIntro = `# Settings
 
 One YAML file, over it variables, over them flags. ` + "`bellwether config show`" + ` gives every value in force with where it comes from, ` + "`bellwether config check`" + ` reads the file without starting anything, ` + "`bellwether config path`" + ` says where the file is.
 
-A wrong value, also a second YAML document in the file (after a line ---), is named with file, line, key and what is allowed. At start it stops the program; later the last good settings stay in force. Times are written as 90s, 1h30m or plain seconds; sizes in GB are 2^30 bytes. Lists are written with commas in variables. Settings of scope *node* are this machine's own; those of scope *fleet* are the same on every machine of a fleet.
+A wrong value, also a second YAML document in the file (after a line ---), is named with file, line, key and what is allowed. At start it stops the program; later the last good settings stay in force. Times are written as 90s, 1h30m or plain seconds; sizes in GB are 2^30 bytes and in MB 2^20, as memory is sold and as most systems show it, and so is every size that Bellwether shows. Ollama's own list counts 10^9 to the GB, so a model looks 7 % larger there. Lists are written with commas in variables. Settings of scope *node* are this machine's own; those of scope *fleet* are the same on every machine of a fleet.
 
     listen: localhost:11435
     runtimes:

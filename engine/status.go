@@ -68,7 +68,7 @@ func (e *Engine) addNode(s *admin.Status, n *fleet.Node, waiting map[fleet.Deplo
 	for _, p := range n.Pools {
 		s.Pools = append(s.Pools, admin.PoolStatus{Node: n.Name, Pool: p})
 		held := budget.Sum(&p)
-		s.MemoryReservedGB += float64(held.Reserved+held.Uncertain) / 1e9
+		s.MemoryReservedGB += float64(held.Reserved+held.Uncertain) / fleet.GB
 		for _, h := range p.Holders {
 			if h.Kind == fleet.HoldAssumed {
 				s.MemoryAssumedResident = append(s.MemoryAssumedResident, h.Deployment)

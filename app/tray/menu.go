@@ -255,7 +255,7 @@ func modelLine(m *Model) string {
 		line += " on " + m.Machine
 	}
 	if m.Bytes > 0 {
-		line += fmt.Sprintf(" (%.1f GB)", float64(m.Bytes)/1e9)
+		line += " (" + fleet.Bytes(m.Bytes) + ")"
 	}
 	if m.Busy > 0 {
 		return line + ", " + requests(m.Busy)

@@ -100,7 +100,7 @@ func TestTheMenuTellsWhatHappens(t *testing.T) {
 			[]string{"Use it all tonight", "tower: late, its heartbeat is late", "Router: tower", "Be the router", "Open admin window", "Pair a machine"}, []string{"Router: tower (this machine)"}},
 
 		{"models in memory, one of them at work", studio(func(s *State) {
-			s.Models = []Model{{ID: "n1/ollama/qwen3:8b", Name: "qwen3:8b", Bytes: 5_200_000_000}, {ID: "n1/ollama/llama3.2:3b", Name: "llama3.2:3b", Busy: 2}, {ID: "n2/ollama/gemma3:4b", Name: "gemma3:4b", Machine: "tower"}}
+			s.Models = []Model{{ID: "n1/ollama/qwen3:8b", Name: "qwen3:8b", Bytes: 5_583_457_485}, {ID: "n1/ollama/llama3.2:3b", Name: "llama3.2:3b", Busy: 2}, {ID: "n2/ollama/gemma3:4b", Name: "gemma3:4b", Machine: "tower"}}
 		}),
 			"studio: serving, 0 running", Icon{Sign: SignServing},
 			[]string{"Models loaded (3)", "Unload qwen3:8b (5.2 GB)", "llama3.2:3b, 2 requests", "Unload gemma3:4b on tower"}, []string{"None", "Unload llama3.2:3b"}},

@@ -23,15 +23,12 @@ after(async () => {
 
 const page = () => visit.page;
 const count = (n) => n.toLocaleString('en-US');
-/** gb writes bytes as the UI does: three figures and a unit. */
+/** bytes as the UI says them: at most one decimal, powers of 1024. */
 function bytes(n) {
   const units = ['B', 'KB', 'MB', 'GB', 'TB'];
   let u = 0;
-  for (; Math.abs(n) >= 999.5 && u < 4; u++) n /= 1000;
-  if (u === 0) return `${n.toFixed(0)} B`;
-  const a = Math.abs(n);
-  const text = a >= 99.95 || Number.isInteger(n) ? n.toFixed(0) : a >= 0.995 ? n.toFixed(1) : n.toFixed(2);
-  return `${text} ${units[u]}`;
+  for (; Math.abs(n) >= 999.5 && u < 4; u++) n /= 1024;
+  return `${n.toFixed(n >= 99.95 ? 0 : 1).replace(/\.0$/, '')} ${units[u]}`;
 }
 const main = () => page().locator('main').innerText();
 

@@ -165,18 +165,12 @@ func (e *environ) jsonLine(v any) error {
 	return out.Encode(v)
 }
 
-// gb renders bytes for people.
-func gb(n int64) string {
-	switch {
-	case n <= 0:
+// memory says bytes to people, a dash for those not known.
+func memory(n int64) string {
+	if n <= 0 {
 		return "-" // nothing, or not known
-	case n < 1e6:
-		return fmt.Sprintf("%.0f kB", float64(n)/1e3)
-	case n < 1e9:
-		return fmt.Sprintf("%.0f MB", float64(n)/1e6)
-	default:
-		return fmt.Sprintf("%.1f GB", float64(n)/1e9)
 	}
+	return fleet.Bytes(n)
 }
 
 func clock(t time.Time) string { return t.Local().Format("Jan 02 15:04:05") }

@@ -52,6 +52,20 @@ func TestStatusShowsMachineRuntimesAndMemory(t *testing.T) {
 		lacks(t, s.Node.ID, "on_disk")
 }
 
+// A GB is 2^30 bytes in settings and in what is shown alike: whoever grants 24
+// reads 24 everywhere (the page's own test is in frontend/src/pages/Memory).
+func TestAPoolSetTo24GBIsToldAs24GB(t *testing.T) {
+	t.Parallel()
+	h := newHome(t, "", nil)
+	h.settings(t, "node: {name: studio}\nmeetings: {enabled: false}\npools: [{memory_gb: 24, margin_gb: 1.5}]\nruntimes: [{name: nobody, kind: ollama, url: 'http://127.0.0.1:9'}]\n")
+	h.serve(t, anywhere)
+	if s := h.status(t); len(s.Pools) == 0 || s.Pools[0].Limit != 24<<30 {
+		t.Errorf("pools: %+v, want 24 GB", s.Pools)
+	}
+	h.run(t, "status").says(t, "nothing of 24 GB held, margin 1.5 GB")
+	h.run(t, "doctor").says(t, ": 24 GB of ")
+}
+
 func TestStatusIsDegradedWithoutARuntime(t *testing.T) {
 	t.Parallel()
 	h := newHome(t, "", nil)

@@ -49,7 +49,7 @@ func (modelsListCmd) Run(e *environ) error {
 			state += " (" + m.Degraded + ")"
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", m.Deployment.Model, m.Deployment.Runtime, state,
-			gb(m.WeightsBytes), gb(m.MemoryBytes), number(m.Context), worth(m.Quality), abilities(m.Capabilities))
+			memory(m.WeightsBytes), memory(m.MemoryBytes), number(m.Context), worth(m.Quality), abilities(m.Capabilities))
 	}
 	if err := w.Flush(); err != nil {
 		return err
@@ -283,7 +283,7 @@ func (s *progress) step(p *admin.Progress) {
 	}
 	s.status, s.tenth = p.Status, tenth
 	if p.Total > 0 {
-		s.out.printf("%s: %s of %s (%d %%)\n", p.Status, gb(p.Completed), gb(p.Total), 100*p.Completed/p.Total)
+		s.out.printf("%s: %s of %s (%d %%)\n", p.Status, memory(p.Completed), memory(p.Total), 100*p.Completed/p.Total)
 		return
 	}
 	s.out.printf("%s\n", p.Status)

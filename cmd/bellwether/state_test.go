@@ -30,6 +30,7 @@ type statusJSON struct {
 	MemoryAssumedResident []string `json:"memory_assumed_resident"`
 	Pools                 []struct {
 		Name    string
+		Limit   int64
 		Holders []struct {
 			Deployment, Kind string
 		}

@@ -82,9 +82,9 @@ func (e *environ) printStatus(s *admin.Status) {
 	for _, p := range s.Pools {
 		held := "nothing"
 		if p.Held() > 0 {
-			held = gb(p.Held())
+			held = memory(p.Held())
 		}
-		e.printf("\nMemory %s: %s of %s held, margin %s\n", p.Name, held, gb(p.Limit), gb(p.Margin))
+		e.printf("\nMemory %s: %s of %s held, margin %s\n", p.Name, held, memory(p.Limit), memory(p.Margin))
 		w := tabwriter.NewWriter(e.out, 2, 0, 2, ' ', 0)
 		for _, h := range holdings(p.Holders) {
 			fmt.Fprintf(w, "  %s\t%s\t%s\n", called.of(h.deployment), h.size(), strings.Join(h.kinds, ", "))
@@ -127,7 +127,7 @@ func (h *holding) size() string {
 	if !h.bytes.Known {
 		return "size unknown"
 	}
-	return gb(h.bytes.V)
+	return memory(h.bytes.V)
 }
 
 func (e *environ) modelRow(w *tabwriter.Writer, m *admin.ModelStatus) {
@@ -143,5 +143,5 @@ func (e *environ) modelRow(w *tabwriter.Writer, m *admin.ModelStatus) {
 	if m.Context > 0 {
 		context = fmt.Sprintf("%d tokens", m.Context)
 	}
-	fmt.Fprintf(w, "  %s\t%s\t%s\t%s\t%s\t%s\n", m.Deployment.Model, residency(m.Residency), gb(size), context, busy, m.Degraded)
+	fmt.Fprintf(w, "  %s\t%s\t%s\t%s\t%s\t%s\n", m.Deployment.Model, residency(m.Residency), memory(size), context, busy, m.Degraded)
 }

@@ -31,7 +31,7 @@ func TestFlagsBecomeARuntimeThatAnswers(t *testing.T) {
 	}
 	defer resp.Body.Close()
 	b, _ := io.ReadAll(resp.Body)
-	for _, want := range []string{`"name":"qwen3:8b"`, `"size":5200000000`, `"context_length":32768`, `"capabilities":["completion","tools"]`, `"tiny:latest"`} {
+	for _, want := range []string{`"name":"qwen3:8b"`, `"size":5583457484`, `"context_length":32768`, `"capabilities":["completion","tools"]`, `"tiny:latest"`} {
 		if !strings.Contains(string(b), want) {
 			t.Errorf("tags lack %s: %s", want, b)
 		}

@@ -5,14 +5,16 @@ import (
 	"strconv"
 	"strings"
 
+	"bellwether/engine/fleet"
 	"bellwether/engine/runtime/runtimetest"
 )
 
-// bytes is a size as people write it: 512MB, 2.5GB, 16GiB, or plain bytes.
+// bytes is a size as the product counts it, in powers of 1024: 512MB, 2.5GB (or
+// 2.5GiB), or plain bytes.
 type bytes int64
 
 func (b *bytes) UnmarshalText(text []byte) error {
-	n, err := parseCount(strings.TrimSuffix(strings.ToUpper(string(text)), "B"))
+	n, err := parseNumber(strings.TrimSuffix(strings.TrimSuffix(strings.ToUpper(string(text)), "B"), "I"), []unit{{"K", fleet.KB}, {"M", fleet.MB}, {"G", fleet.GB}, {"T", 1024 * fleet.GB}})
 	if err != nil {
 		return err
 	}
@@ -20,13 +22,17 @@ func (b *bytes) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// parseCount reads a number with K, M, G, T (thousands) or Ki, Mi, Gi
-// (1024s); B is a billion, for parameter counts.
+// parseCount reads a number of parameters or tokens: K, M, B and T are powers of ten.
 func parseCount(s string) (int64, error) {
-	units := []struct {
-		suffix string
-		factor float64
-	}{{"KI", 1 << 10}, {"MI", 1 << 20}, {"GI", 1 << 30}, {"K", 1e3}, {"M", 1e6}, {"G", 1e9}, {"B", 1e9}, {"T", 1e12}}
+	return parseNumber(s, []unit{{"K", 1e3}, {"M", 1e6}, {"B", 1e9}, {"T", 1e12}})
+}
+
+type unit struct {
+	suffix string
+	factor float64
+}
+
+func parseNumber(s string, units []unit) (int64, error) {
 	number, factor := strings.ToUpper(strings.TrimSpace(s)), 1.0
 	for _, u := range units {
 		if rest, ok := strings.CutSuffix(number, u.suffix); ok {

@@ -12,7 +12,7 @@ func TestModelFlagReadsNameSizeAndProperties(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := runtimetest.FakeModel{Name: "qwen3:8b", Size: 5_200_000_000, Context: 32768, Parameters: 8_000_000_000,
+	want := runtimetest.FakeModel{Name: "qwen3:8b", Size: 5_583_457_484, Context: 32768, Parameters: 8_000_000_000,
 		Capabilities: []string{"completion", "tools"}, Quant: "Q4_K_M", Tokens: 200, Strength: map[string]float64{"coding": 0.9, "": 0.2}}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
@@ -27,8 +27,8 @@ func TestModelFlagRefusesWhatItDoesNotKnow(t *testing.T) {
 	}
 }
 
-func TestSizesAreReadInBothSystems(t *testing.T) {
-	for text, want := range map[string]bytes{"16GB": 16e9, "16GiB": 16 << 30, "512mb": 512e6, "1.5G": 1.5e9, "100": 100} {
+func TestSizesAreReadAsTheProductCountsThem(t *testing.T) {
+	for text, want := range map[string]bytes{"16GB": 16 << 30, "16GiB": 16 << 30, "512mb": 512 << 20, "1.5G": 3 << 29, "100": 100} {
 		var got bytes
 		if err := got.UnmarshalText([]byte(text)); err != nil || got != want {
 			t.Errorf("%s: got %d %v, want %d", text, got, err, want)

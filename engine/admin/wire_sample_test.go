@@ -84,7 +84,7 @@ func sampleState() State {
 			"port":           {ID: "port", Severity: "ok", Title: "Address for apps", Text: "Apps are served at http://localhost:11435."},
 			"pause":          {ID: "pause", Severity: "note", Title: "Pause", Text: "This machine is paused by its owner (a build) until Tue 11:00.", Remedy: "bellwether resume", Cure: &CureView{Label: "Resume"}},
 			"runtime.ollama": {ID: "runtime.ollama", Severity: "broken", Title: "Runtime ollama", Text: "ollama at http://127.0.0.1:11434 is down: connection refused", Remedy: "ollama serve", Cure: &CureView{Label: "Look again"}},
-			"pool.gpu0":      {ID: "pool.gpu0", Severity: "warning", Title: "Memory pool gpu0", Text: "pool gpu0: 26.0 GB of 24.0 GB for models: more than there is, so the machine may run out of memory", Remedy: "set memory_gb of pool gpu0 to auto, or below what it has", Setting: "pools"},
+			"pool.gpu0":      {ID: "pool.gpu0", Severity: "warning", Title: "Memory pool gpu0", Text: "pool gpu0: 26 GB of 24 GB for models: more than there is, so the machine may run out of memory", Remedy: "set memory_gb of pool gpu0 to auto, or below what it has", Setting: "pools"},
 			"model.llama3.2:3b": {ID: "model.llama3.2:3b", Severity: "warning", Title: "Model llama3.2:3b", Text: "llama3.2:3b on ollama: only 61 % of it is in the GPU's memory, where all of it would fit; unload it, or restart the runtime", Remedy: "Unload it: the next request loads it whole.",
 				Deployment: studio + "/ollama/llama3.2:3b", Cure: &CureView{Label: "Unload", Confirm: "Unload llama3.2:3b? The next request for it waits until it is loaded again."}},
 		},
@@ -296,7 +296,7 @@ func sampleRecord() route.Record {
 		Exclusions: map[fleet.DeploymentID][]route.RenderedExclusion{
 			dep(studio + "/ollama/deepseek-r1:70b"): {
 				{Code: fleet.CodeCapability, Reason: "it cannot use tools (source: template)", Remedy: "ask for a model with tools, or probe it: bellwether probe deepseek-r1:70b"},
-				{Code: fleet.CodeMemory, Reason: "needs 48.9 GB, offers 41.2 GB", Remedy: "unload a model, or raise memory_gb of pool unified"}},
+				{Code: fleet.CodeMemory, Reason: "needs 45.5 GB, offers 38.4 GB", Remedy: "unload a model, or raise memory_gb of pool unified"}},
 			dep(tower + "/ollama/qwen3:8b"): {{Code: fleet.CodePaused, Reason: "tower is paused by its owner (a build)", Remedy: "bellwether resume on tower"}},
 		},
 		OtherCodes: map[fleet.Code]int{fleet.CodeRole: 1, fleet.CodeAliasConstraint: 2},
@@ -404,5 +404,5 @@ func sampleApps() AppsAnswer {
 func samplePlan() EvictionPlan {
 	return EvictionPlan{Deployment: studio + "/ollama/deepseek-r1:70b", Pool: "unified", Verdict: "evict", NeedBytes: ptr(int64(48_898_457_359)), FreeBytes: ptr(int64(41_200_000_000)),
 		Evict: []VictimView{{Deployment: studio + "/ollama/llama3.2:3b", Bytes: ptr(int64(3_900_000_000)), LoadedAt: agoP(9 * time.Minute)}, {Deployment: studio + "/ollama/nomic-embed-text:latest"}},
-		Text:  "Loading deepseek-r1:70b needs 48.9 GB of unified; llama3.2:3b and nomic-embed-text:latest would be unloaded for it."}
+		Text:  "Loading deepseek-r1:70b needs 45.5 GB of unified; llama3.2:3b and nomic-embed-text:latest would be unloaded for it."}
 }

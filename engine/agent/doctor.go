@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"bellwether/engine/fleet"
 	"bellwether/engine/runtime"
 	"bellwether/platform/desktop"
 	"bellwether/platform/sense"
@@ -147,14 +148,14 @@ func (s *state) checkMachine() []Finding {
 		}
 	}
 	for _, p := range s.poolsNow() {
-		text := fmt.Sprintf("pool %s: %s of %s for models", p.Name, gigabytes(p.Limit), gigabytes(p.Total))
+		text := fmt.Sprintf("pool %s: %s of %s for models", p.Name, fleet.Bytes(p.Limit), fleet.Bytes(p.Total))
 		switch {
 		case p.Limit-p.Margin <= 0:
 			out = append(out, Finding{"pool." + p.Name, Broken, text + ", less than its margin: no model can be loaded", "lower margin_gb of pool " + p.Name})
 		case p.Limit > p.Total && p.Total > 0:
 			out = append(out, Finding{"pool." + p.Name, Warning, text + ": more than there is, so the machine may run out of memory", "set memory_gb of pool " + p.Name + " to auto, or below what it has"})
 		default:
-			out = append(out, Finding{"pool." + p.Name, OK, text + ", " + gigabytes(p.Held()) + " held", ""})
+			out = append(out, Finding{"pool." + p.Name, OK, text + ", " + fleet.Bytes(p.Held()) + " held", ""})
 		}
 	}
 	return out
@@ -202,5 +203,3 @@ func severity(mild bool, then, otherwise Severity) Severity {
 	}
 	return otherwise
 }
-
-func gigabytes(n int64) string { return fmt.Sprintf("%.1f GB", float64(n)/1e9) }

@@ -215,7 +215,7 @@ func (d *Denial) Error() string {
 	switch d.Kind {
 	case DenyMemory:
 		return fmt.Sprintf("%s needs %s of pool %s, where %s of %s are held and %s are kept free: %s short",
-			d.Deployment.Model, gb(d.Need), d.Pool, gb(d.Held), gb(d.Limit), gb(d.Margin), gb(d.Short()))
+			d.Deployment.Model, fleet.Bytes(d.Need), d.Pool, fleet.Bytes(d.Held), fleet.Bytes(d.Limit), fleet.Bytes(d.Margin), fleet.Bytes(d.Short()))
 	case DenyUnknown:
 		return fmt.Sprintf("the size of %s is unknown and unknown_memory_policy is reject", d.Deployment.Model)
 	case DenyMaxLoaded:
@@ -228,6 +228,3 @@ func (d *Denial) Error() string {
 	}
 	return cmp.Or(string(d.Kind), "not admitted")
 }
-
-// gb writes bytes as decimal gigabytes with one digit.
-func gb(n int64) string { return fmt.Sprintf("%.1f GB", float64(n)/1e9) }

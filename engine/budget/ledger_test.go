@@ -164,7 +164,7 @@ func TestDenialCarriesItsNumbers(t *testing.T) {
 	if d := l.Admit(asks("huge", 30)); d == nil || !d.Hopeless() {
 		t.Errorf("30 GiB in a pool of 20: %v, want hopeless", d)
 	}
-	if got := d.Error(); got != "b needs 8.6 GB of pool unified, where 12.9 GB of 21.5 GB are held and 2.1 GB are kept free: 2.1 GB short" {
+	if got := d.Error(); got != "b needs 8 GB of pool unified, where 12 GB of 20 GB are held and 2 GB are kept free: 2 GB short" {
 		t.Errorf("text: %s", got)
 	}
 }

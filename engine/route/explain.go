@@ -78,8 +78,10 @@ func (d *Decision) explainVerdict(b *strings.Builder) {
 func (p *Plan) words() string {
 	var parts []string
 	add := func(format string, args ...any) { parts = append(parts, fmt.Sprintf(format, args...)) }
-	if p.Load {
-		add("load %s", bytesText(p.Need))
+	if p.Load && p.Need > 0 {
+		add("load %s", fleet.Bytes(p.Need))
+	} else if p.Load {
+		add("load what is of unknown size")
 	}
 	for _, id := range p.Evict {
 		add("evict %s", id.Model)

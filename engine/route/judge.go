@@ -9,7 +9,7 @@ import (
 )
 
 // gb is a gigabyte as machines and settings count it.
-const gb = 1 << 30
+const gb = fleet.GB
 
 // judge is one Decide under way: what it looks at and what it found so far.
 type judge struct {

@@ -3,7 +3,6 @@ package route
 import (
 	"fmt"
 	"strconv"
-	"strings"
 
 	"bellwether/engine/fleet"
 )
@@ -160,14 +159,6 @@ func comma(n int64) string {
 		s = s[:i] + "," + s[i:]
 	}
 	return sign + s
-}
-
-// bytesText writes bytes as gigabytes, small ones as megabytes.
-func bytesText(n int64) string {
-	if n < gb/10 {
-		return fmt.Sprintf("%d MB", n>>20)
-	}
-	return strings.TrimSuffix(fmt.Sprintf("%.1f", float64(n)/gb), ".0") + " GB"
 }
 
 // span writes seconds for people.

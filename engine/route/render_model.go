@@ -173,11 +173,11 @@ func memoryWords(x Exclusion) (reason, remedy string) {
 			"wait, unpin one, or raise the runtime's limit (OLLAMA_MAX_LOADED_MODELS)"
 	case memoryNever:
 		return fmt.Sprintf("%s needs %s, and no memory of %s can ever hold more than %s",
-				x.text(1), bytesText(x.number(2)), x.text(4), bytesText(x.number(3))),
+				x.text(1), fleet.Bytes(x.number(2)), x.text(4), fleet.Bytes(x.number(3))),
 			neverRemedy(x)
 	default:
 		reason = fmt.Sprintf("%s needs %s, %s can be freed in %s of %s",
-			x.text(1), bytesText(x.number(2)), bytesText(x.number(3)), x.text(5), x.text(4))
+			x.text(1), fleet.Bytes(x.number(2)), fleet.Bytes(x.number(3)), x.text(5), x.text(4))
 		if others, _ := x.operand(6).(bool); others { // models hold little enough
 			return reason, "close other programs on " + x.text(4) + ", or wait"
 		}

@@ -248,7 +248,7 @@ func nonZero(n int) string {
 var units = []struct {
 	name string
 	n    int64
-}{{"GB", 1 << 30}, {"MB", 1 << 20}, {"KB", 1 << 10}, {"B", 1}}
+}{{"GB", fleet.GB}, {"MB", fleet.MB}, {"KB", fleet.KB}, {"B", 1}}
 
 // parseBytes reads 5.2GB, 300MB, 12B.
 func parseBytes(s string) (int64, error) {

@@ -29,16 +29,16 @@ function digits(n: number): string {
 
 const byteUnits = ['B', 'KB', 'MB', 'GB', 'TB'];
 
-/** bytes in powers of 1000, as disks and runtimes count: 48.9 GB. */
+/** bytes in powers of 1024, as memory is sold and as settings count it: 24 GB, 48.9 GB. The engine's fleet.Bytes says it alike. */
 export function bytes(n: Maybe): string {
   if (missing(n)) return unknown;
   let unit = 0;
   let v = n;
   while (Math.abs(v) >= 999.5 && unit < byteUnits.length - 1) {
-    v /= 1000;
+    v /= 1024;
     unit++;
   }
-  return `${unit === 0 ? v.toFixed(0) : digits(v)} ${byteUnits[unit]}`;
+  return `${v.toFixed(v >= 99.95 ? 0 : 1).replace(/\.0$/, '')} ${byteUnits[unit]}`;
 }
 
 /** ms as a span: 0.41 ms, 380 ms, 7.4 s, 2 min 5 s. */

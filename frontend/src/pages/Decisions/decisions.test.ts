@@ -137,7 +137,7 @@ describe('the page', () => {
     show('#/decisions/01JBQ7YZG9');
     const panel = await screen.findByLabelText('Decision');
     await within(panel).findByText('Candidates');
-    for (const text of ['chosen', 'needs 48.9 GB, offers 41.2 GB', 'unload a model, or raise memory_gb of pool unified', 'bellwether resume on tower', 'failed over', 'Copy as scenario', 'qwen3:30b-a3b scores best for coding (0.57)'])
+    for (const text of ['chosen', 'needs 45.5 GB, offers 38.4 GB', 'unload a model, or raise memory_gb of pool unified', 'bellwether resume on tower', 'failed over', 'Copy as scenario', 'qwen3:30b-a3b scores best for coding (0.57)'])
       expect(within(panel).getAllByText(text, { exact: false }).length, text).toBeGreaterThan(0);
     expect(within(panel).getByLabelText(/qwen3:30b-a3b, 84.3 points: Warmth \+50/)).toBeTruthy();
     expect(log.asked.filter((a) => a.includes('01JBQ7YZG9'))).toHaveLength(1);

@@ -45,10 +45,18 @@ describe('the page', () => {
     const lines = within(table).getAllByRole('row').slice(1).map((r) => r.textContent!.replace(/\s+/g, ' '));
     expect(lines).toHaveLength(5);
     expect(lines[0]).toContain('qwen3:30b-a3b');
-    expect(lines[1]).toMatch(/gemma.*reserved.*19 GB|gemma.*reserved.*19\.0 GB/);
+    expect(lines[1]).toMatch(/gemma.*reserved.*17\.7 GB/);
     expect(lines[4]).toMatch(/uncertain.*–.*ends in/);
     expect(screen.getByText('not known')).toBeTruthy();
     expect((await screen.findAllByText('Nothing was sampled of this pool yet.')).length).toBe(2);
+  });
+
+  it('shows a pool set to 24 GB as 24 GB', () => {
+    engine({ 'GET /admin/history': { ...historyFile, pools: {} } });
+    showGolden((hello) => Object.assign(hello.state.pools[`${studio}/unified`]!, { total_bytes: 64 * 2 ** 30, limit_bytes: 24 * 2 ** 30, margin_bytes: 1.5 * 2 ** 30 }));
+    render(Memory);
+    expect(screen.getByText(/held of 24 GB for models/)).toBeTruthy();
+    expect(document.body.textContent).toMatch(/64 GB/);
   });
 
   it('says what would be unloaded for a model, in order', async () => {
@@ -59,7 +67,7 @@ describe('the page', () => {
     await fireEvent.change(choice, { target: { value: `${studio}/ollama/deepseek-r1:70b` } });
     expect(await screen.findByText('fits after unloading')).toBeTruthy();
     expect(log.asked.at(-1)).toBe(`GET /admin/pools/${studio}/unified/plan?model=${studio}%2Follama%2Fdeepseek-r1%3A70b`);
-    expect(screen.getAllByText(/would free/).map((x) => x.textContent)).toEqual(['would free 3.9 GB, loaded 9 min ago', 'would free an unknown amount']);
+    expect(screen.getAllByText(/would free/).map((x) => x.textContent)).toEqual(['would free 3.6 GB, loaded 9 min ago', 'would free an unknown amount']);
   });
 
   it('asks for the one of two runtimes that is meant, and names their runtimes', async () => {
