@@ -28,7 +28,7 @@ func parseChat(r *Request) *fault {
 func (r *Request) readChat(m Member) *fault {
 	switch m.Name {
 	case "messages":
-		r.Messages = make([]Message, 0, 4)
+		r.Messages = nil // of a name that stands twice the last one counts
 		return m.each(r.chatMessage)
 	case "max_completion_tokens":
 		return m.limit(&r.MaxOutput)
