@@ -66,7 +66,8 @@ func Explain(v *route.View, p *route.Policy, origin string, proto dialect.Protoc
 	if d.Verdict == route.Serve {
 		x.Chosen = d.Chosen.String()
 	} else {
-		x.Problem = route.RefusalProblem(d, &q, d.Verdict == route.Hold).Text()
+		p := route.RefusalProblem(d, &q, d.Verdict == route.Hold)
+		x.Problem, x.Record.Status = p.Text(), p.Status
 	}
 	return x, nil
 }

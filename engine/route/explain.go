@@ -273,11 +273,23 @@ func rankWords(operands []any) string {
 	return words + ", score " + t(1) + ": quality " + points(numberOf(operandAt(operands, 4))) + " (" + t(3) + ")"
 }
 
+// nearWords go on with the models whose names are near, else with those there are.
+func nearWords(near, installed string) string {
+	switch {
+	case near != "":
+		return "; near in name: " + near
+	case installed != "":
+		return "; there are " + installed
+	default:
+		return ""
+	}
+}
+
 // unknownWords are for names that nothing serves.
 func unknownWords(r Reason, t func(int) string) string {
 	switch r.Code {
 	case "unknown_model":
-		return "no machine has a model called " + t(0)
+		return "no machine has a model called " + t(0) + nearWords(t(1), t(2))
 	case "fleet_empty":
 		return "no machine has any model"
 	case "alias_empty":

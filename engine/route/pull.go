@@ -37,6 +37,7 @@ func (j *judge) giveUp() {
 	d := j.d
 	d.Verdict = Refuse
 	if !j.anyKnown() {
+		d.OtherCodes = nil // nothing is in anybody's way: the name is nobody's
 		if j.unknownTemper() || j.absentDeployment() {
 			return
 		}
