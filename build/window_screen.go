@@ -48,6 +48,8 @@ func (s *suite) windowTests(ctx context.Context) error {
 		s.try("nothing of a closed window remains after 2 s", func() error { return w.closes(ctx) }),
 		s.try("killing its parent takes the window along", func() error { return w.diesWithItsParent(ctx) }),
 		s.try("pages know that they are in the window, and what they save is saved", func() error { return w.isKnownToPages(ctx) }),
+		s.try("a link out of the UI opens in the browser, not in the window", func() error { return w.opensLinksOutside(ctx) }),
+		s.try("the window shows no other origin, whoever asks for it", func() error { return w.staysInside(ctx) }),
 		s.try("a screen that does not answer opens the browser", func() error { return w.fallsBack(ctx) }),
 	)
 }
@@ -58,6 +60,7 @@ type windowStage struct {
 	bellwether, window, self string // programs
 	data                     string
 	last                     string // the link made last
+	browser                  string // a file: the addresses that the engine opened in the browser
 	shown                    *window.Window
 }
 
@@ -81,6 +84,9 @@ func (w *windowStage) start(ctx context.Context) error {
 		return err
 	}
 	serve := w.command(ctx, w.bellwether, "serve", "--listen", "localhost:0", "--data-dir", w.data)
+	if err := w.standInBrowser(serve); err != nil {
+		return err
+	}
 	if err := w.background(serve); err != nil {
 		return err
 	}

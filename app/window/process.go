@@ -27,14 +27,22 @@ type process struct {
 	ended   time.Time // set before gone closes
 }
 
-// launch starts the window program with an address. Whoever launches waits for
+// launch starts the window program with an address; outside gets those that the
+// window leaves to the browser, one after the other. Whoever launches waits for
 // gone, or ends it.
-func launch(program, url string) (*process, error) {
+func launch(program, url string, outside func(url string)) (*process, error) {
 	p := &process{cmd: exec.Command(program), ready: make(chan struct{}), gone: make(chan struct{}), started: time.Now()}
 	// X11 takes a window's class from the program's name at its start, and by the
 	// class desktops find the icon. The toolkit's option comes too late for that.
 	p.cmd.Args = []string{"bellwether"}
-	p.said = lines{wait: child.Ready, seen: p.ready}
+	ready := sync.OnceFunc(func() { close(p.ready) })
+	p.said = lines{each: func(line string) {
+		if line == child.Ready {
+			ready()
+		} else if url, ok := strings.CutPrefix(line, child.Outside); ok {
+			outside(url)
+		}
+	}}
 	p.cmd.Env = environment(os.Environ(), url)
 	p.cmd.Stdout, p.cmd.Stderr = &p.said, &p.told
 	// Its own children, the web view's, may hold its output open after it ended.
@@ -136,12 +144,11 @@ func explain(code int, state, said string) string {
 	return fmt.Sprintf("the window ended with %s: %s", state, cmp.Or(said, "it said nothing"))
 }
 
-// lines watches output for one line. Only the goroutine that copies the output
+// lines hands output on line by line. Only the goroutine that copies the output
 // uses it.
 type lines struct {
 	part []byte
-	wait string
-	seen chan struct{} // closed at the line; nil after
+	each func(line string)
 }
 
 // longest is more than any line that matters.
@@ -154,10 +161,7 @@ func (l *lines) Write(b []byte) (int, error) {
 		if !whole {
 			break
 		}
-		if l.seen != nil && string(bytes.TrimSpace(line)) == l.wait {
-			close(l.seen)
-			l.seen = nil
-		}
+		l.each(string(bytes.TrimSpace(line)))
 		l.part = rest
 	}
 	if len(l.part) > longest {

@@ -52,6 +52,10 @@ func window(role string) int {
 	}
 	fmt.Println("something else first")
 	fmt.Println(child.Ready)
+	if kind == "leads" { // a link out of it was clicked, and another page stands
+		fmt.Println(child.Outside + "https://example.com/a?b=c")
+		fmt.Println(child.Ready)
+	}
 	if kind == "dies" { // shortly after its page stood
 		fmt.Fprintln(os.Stderr, "the web process crashed")
 		return code

@@ -24,7 +24,9 @@ type Options struct {
 	Program string
 	// Link makes a fresh one-time link into the admin UI.
 	Link func(ctx context.Context) (url string, err error)
-	// OpenBrowser shows an address where the window cannot.
+	// OpenBrowser shows an address where the window cannot, or is not to: those
+	// are whatever a page names, so it takes web addresses and nothing else. It
+	// does not wait for the browser.
 	OpenBrowser func(url string) error
 	Log         *slog.Logger
 
@@ -138,7 +140,7 @@ func (w *Window) start(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("make a link to the admin UI: %w", err)
 	}
-	p, err := launch(program, url)
+	p, err := launch(program, url, w.outside)
 	if err != nil {
 		return &cannotError{fmt.Sprintf("%s could not be started: %v", program, err)}
 	}
@@ -188,6 +190,14 @@ func (w *Window) watch(p *process) {
 	w.note("", p.why())
 	if err := w.browse(context.Background(), p.why()); err != nil {
 		w.opts.Log.Warn("the admin UI could not be shown", "err", err)
+	}
+}
+
+// outside opens the browser for what its user wants to see and the window does
+// not show.
+func (w *Window) outside(url string) {
+	if err := w.opts.OpenBrowser(url); err != nil {
+		w.opts.Log.Warn("a page that is not the admin UI's could not be shown in the browser", "url", url, "err", err)
 	}
 }
 

@@ -85,6 +85,19 @@ func (r *rig) wantBrowser(t *testing.T, reason string) {
 	}
 }
 
+func TestWhatTheWindowDoesNotShowOpensInTheBrowser(t *testing.T) {
+	r := newRig(t, "leads")
+	if err := r.Open(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := <-r.opened; got != "https://example.com/a?b=c" {
+		t.Errorf("the browser was sent to %q", got)
+	}
+	if why := r.Reason(); why != "" {
+		t.Errorf("the window counts as missing: %s", why)
+	}
+}
+
 func TestSecondOpenRaisesTheWindowThereIs(t *testing.T) {
 	r := newRig(t, "well")
 	r.open(t)

@@ -4,7 +4,8 @@
 //
 //	BELLWETHER_URL   what to show: a one-time link
 //	standard input   "show" raises the window, its end quits
-//	standard output  "ready" with every page that stands
+//	standard output  "ready" with every page that stands; "outside URL" for
+//	                 one that the browser is to show
 //	exit code        see package child
 //
 // Without the tags desktop and production it is a stub that says so, built by

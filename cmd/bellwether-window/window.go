@@ -50,6 +50,7 @@ func show(address string, orders io.Reader, says io.Writer) (code int) {
 		Menu:                     appMenu(),
 		Logger:                   quiet{}, LogLevelProduction: logger.ERROR,
 		OnStartup: func(ctx context.Context) {
+			keepInside(insideOf(address, says))
 			go follow(orders, func() { raise(ctx) }, func() { quit(ctx) })
 		},
 		OnDomReady: func(context.Context) { _, _ = fmt.Fprintln(says, child.Ready) },

@@ -20,6 +20,11 @@ const Show = "show"
 // stands on the screen with a page in it. It comes again with every page.
 const Ready = "ready"
 
+// Outside begins a line that the window writes to its standard output when
+// somebody wants to see what the window does not show: a web address of another
+// origin, which follows. It is for the browser.
+const Outside = "outside "
+
 // Exit codes. Any other is a crash, or the system's own: 127 of a loader that
 // misses a library.
 const (
