@@ -3,6 +3,7 @@
 // updates alone.
 import { Connection, patience, type Effects, type Link, type Socket } from './connection';
 import { emptySections, type FeedState } from './feed';
+import { natural } from './order';
 import type { DecisionRow, EngineView, NodeView, Section, Sections } from './wire';
 
 class Fleet {
@@ -106,7 +107,7 @@ export function nodeName(id: string): string {
 
 /** byName sorts the values of a section. */
 export function byName<T extends { name: string }>(section: Record<string, T>): T[] {
-  return Object.values(section).sort((a, b) => a.name.localeCompare(b.name));
+  return Object.values(section).sort((a, b) => natural(a.name, b.name));
 }
 
 // Between two publications, in ms: a list that moves more often cannot be read,

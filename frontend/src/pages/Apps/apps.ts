@@ -1,4 +1,5 @@
 // The apps as the page lists them. Values in, values out.
+import { natural } from '../../lib/order';
 import type { AppView } from '../../lib/wire';
 
 /** By what the list is sorted; names go up, figures down. */
@@ -13,7 +14,7 @@ const figure: Record<Exclude<Order, 'name'>, (a: AppView) => number> = {
 };
 
 export function sorted(apps: readonly AppView[], order: Order): AppView[] {
-  const byName = (a: AppView, b: AppView) => a.name.localeCompare(b.name);
+  const byName = (a: AppView, b: AppView) => natural(a.name, b.name);
   if (order === 'name') return [...apps].sort(byName);
   const f = figure[order];
   return [...apps].sort((a, b) => f(b) - f(a) || byName(a, b));

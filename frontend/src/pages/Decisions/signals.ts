@@ -1,4 +1,5 @@
 // The words and colours for the parts of a score, in the order they stack.
+import { natural } from '../../lib/order';
 import type { Candidate, DecisionRecord, Signal } from '../../lib/record';
 
 export const signals: { key: Signal; label: string; says: string }[] = [
@@ -39,7 +40,7 @@ export function ranked(r: DecisionRecord): boolean {
 export function inOrder(r: DecisionRecord): Candidate[] {
   const best = (c: Candidate) => (ranked(r) ? c.score : c.node_score);
   return [...(r.candidates ?? [])].sort(
-    (a, b) => Number(b.deployment === r.chosen) - Number(a.deployment === r.chosen) || best(b) - best(a) || a.deployment.localeCompare(b.deployment),
+    (a, b) => Number(b.deployment === r.chosen) - Number(a.deployment === r.chosen) || best(b) - best(a) || natural(a.deployment, b.deployment),
   );
 }
 

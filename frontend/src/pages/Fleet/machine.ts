@@ -1,4 +1,5 @@
 // What a machine's card shows, out of the parts of the state that are about it.
+import { natural } from '../../lib/order';
 import type { Part } from '../../ui/StackBar.svelte';
 import type { DeploymentView, NodeView, PoolView, RuntimeView, Sections, ThermalView } from '../../lib/wire';
 
@@ -11,9 +12,6 @@ export interface Machine {
 }
 
 const order: Record<NodeView['state'], number> = { serving: 0, paused: 1, draining: 1, late: 2, offline: 3 };
-
-/** Names in the order people expect: node-2 before node-10. One collator: making one costs more than the sorting. */
-const names = new Intl.Collator(undefined, { numeric: true });
 
 /** What is on machines, by node id; it changes less often than their readings. */
 export type Belongings = Map<string, Omit<Machine, 'node'>>;
@@ -29,9 +27,9 @@ export function belongings(s: Pick<Sections, 'pools' | 'runtimes' | 'deployments
   for (const r of Object.values(s.runtimes)) of(r.node_id).runtimes.push(r);
   for (const d of Object.values(s.deployments)) if (d.residency !== 'on_disk') of(d.node_id).models.push(d);
   for (const b of all.values()) {
-    b.pools.sort((x, y) => names.compare(x.name, y.name));
-    b.runtimes.sort((x, y) => names.compare(x.name, y.name));
-    b.models.sort((x, y) => (y.resident_bytes ?? 0) - (x.resident_bytes ?? 0) || names.compare(x.model, y.model));
+    b.pools.sort((x, y) => natural(x.name, y.name));
+    b.runtimes.sort((x, y) => natural(x.name, y.name));
+    b.models.sort((x, y) => (y.resident_bytes ?? 0) - (x.resident_bytes ?? 0) || natural(x.model, y.model));
   }
   return all;
 }
@@ -39,7 +37,7 @@ export function belongings(s: Pick<Sections, 'pools' | 'runtimes' | 'deployments
 /** machines are all nodes with what is theirs: this machine first, then by name. */
 export function machines(nodes: Sections['nodes'], belong: Belongings): Machine[] {
   return Object.values(nodes)
-    .sort((a, b) => Number(b.local) - Number(a.local) || names.compare(a.name, b.name))
+    .sort((a, b) => Number(b.local) - Number(a.local) || natural(a.name, b.name))
     .map((node) => ({ node, ...(belong.get(node.id) ?? { pools: [], runtimes: [], models: [] }) }));
 }
 

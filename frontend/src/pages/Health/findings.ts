@@ -1,4 +1,5 @@
 // The checks as the page lists them, and the log's filter. Values in, values out.
+import { natural } from '../../lib/order';
 import type { FindingView, LogLine, Severity } from '../../lib/wire';
 
 export const severities: readonly Severity[] = ['broken', 'warning', 'note', 'ok'];
@@ -9,7 +10,7 @@ export const severityWords: Record<Severity, string> = { broken: 'Broken', warni
 /** ranked lists findings, the worst first, then by title. */
 export function ranked(findings: Record<string, FindingView>): FindingView[] {
   const rank = (f: FindingView) => severities.indexOf(f.severity);
-  return Object.values(findings).sort((a, b) => rank(a) - rank(b) || a.title.localeCompare(b.title) || a.id.localeCompare(b.id));
+  return Object.values(findings).sort((a, b) => rank(a) - rank(b) || natural(a.title, b.title) || natural(a.id, b.id));
 }
 
 /** counted is how many findings have each severity. */

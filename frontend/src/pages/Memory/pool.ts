@@ -1,4 +1,5 @@
 // A pool's budget as parts of one bar, and its last hour as series that stack.
+import { natural } from '../../lib/order';
 import type { Part } from '../../ui/StackBar.svelte';
 import type { DeploymentView, HolderKind, HolderView, PoolHistory, PoolView } from '../../lib/wire';
 
@@ -49,7 +50,7 @@ const strength: Record<HolderKind, number> = { resident: 0, reserved: 1, uncerta
 
 /** byWeight has the holders with the most counted bytes first. */
 export function byWeight(holders: readonly HolderView[]): HolderView[] {
-  return [...holders].sort((a, b) => b.counted_bytes - a.counted_bytes || (b.bytes ?? 0) - (a.bytes ?? 0) || strength[a.kind] - strength[b.kind] || a.deployment.localeCompare(b.deployment));
+  return [...holders].sort((a, b) => b.counted_bytes - a.counted_bytes || (b.bytes ?? 0) - (a.bytes ?? 0) || strength[a.kind] - strength[b.kind] || natural(a.deployment, b.deployment));
 }
 
 /**

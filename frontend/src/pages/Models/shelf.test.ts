@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import hello from '../../../../engine/admin/testdata/wire/hello.json';
+import { natural } from '../../lib/order';
 import type { DeploymentView, HelloFrame } from '../../lib/wire';
 import { abilities, bestQuality, busyWords, can, evidenceWords, shelves, totals, trouble, type Wish } from './shelf';
 
@@ -13,7 +14,9 @@ const like = (over: Partial<DeploymentView>): DeploymentView => ({ ...first, ...
 describe('shelves', () => {
   it('lists every model once, by name', () => {
     const got = models({});
-    expect(got).toEqual([...new Set(Object.values(state.deployments).map((d) => d.model))].sort((a, b) => a.localeCompare(b)));
+    expect(got).toEqual([...new Set(Object.values(state.deployments).map((d) => d.model))].sort(natural));
+    const ten = Object.fromEntries(['family1', 'family10', 'family2'].map((m) => [m, like({ id: m, model: m })]));
+    expect(shelves(ten, all, name).map((s) => s.model)).toEqual(['family1', 'family2', 'family10']);
   });
   it('puts copies of a model together, loaded ones first', () => {
     const two = { a: like({ id: 'a', model: 'm', residency: 'on_disk' }), b: like({ id: 'b', model: 'm', residency: 'loaded' }) };

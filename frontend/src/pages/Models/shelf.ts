@@ -1,5 +1,6 @@
 // What is where, as the page lists it: deployments grouped by model, filtered
 // and sorted. Values in, values out.
+import { natural } from '../../lib/order';
 import type { CapabilityView, DeploymentView, LaneView, QualityView } from '../../lib/wire';
 
 /** Show is which deployments are listed. */
@@ -29,8 +30,8 @@ export function shelves(deployments: Record<string, DeploymentView>, wish: Wish,
     s.deployments.push(d);
     if (isLoaded(d)) s.loaded++;
   }
-  for (const s of by.values()) s.deployments.sort((a, b) => Number(isLoaded(b)) - Number(isLoaded(a)) || a.id.localeCompare(b.id));
-  return [...by.values()].sort((a, b) => a.model.localeCompare(b.model));
+  for (const s of by.values()) s.deployments.sort((a, b) => Number(isLoaded(b)) - Number(isLoaded(a)) || natural(a.id, b.id));
+  return [...by.values()].sort((a, b) => natural(a.model, b.model));
 }
 
 function wanted(d: DeploymentView, wish: Wish, words: string[], nodeName: (id: string) => string): boolean {
@@ -119,7 +120,7 @@ export function abilities(d: DeploymentView): Ability[] {
   const rank = (n: string) => (order.includes(n) ? order.indexOf(n) : order.length);
   return Object.entries(d.capabilities)
     .map(([name, c]) => ({ name, words: capabilityWords[name] ?? name.replaceAll('_', ' '), ...c }))
-    .sort((a, b) => rank(a.name) - rank(b.name) || a.name.localeCompare(b.name));
+    .sort((a, b) => rank(a.name) - rank(b.name) || natural(a.name, b.name));
 }
 
 /** can is what a deployment can do, for one cell. */
