@@ -351,7 +351,7 @@ func (e *Engine) gatewayConfig() gateway.Config {
 		Rules: c.GatewayRules(),
 		Admin: admin.New(admin.Config{
 			Token: e.token, Version: e.opts.Version, NodeName: c.Node.Name, Address: e.browserAddress(), UI: e.opts.UI, Feed: e.feed, Past: e.past,
-			Status: e.Status, Store: e.store, Snapshot: e.Snapshot, Explain: e.explain,
+			Status: e.Status, Store: e.store, UnderWay: e.underWay, Snapshot: e.Snapshot, Explain: e.explain,
 			Settings: settingsDesk{e}, Desk: uiDesk{e}, Node: ownerNode{e.node}, NodeID: e.nodeID, Measure: e.measuring, Runs: e.runs,
 			Background: e.inBackground, AskWindow: e.askWindow, Host: host{e}, Logs: e.logs, Log: e.log,
 		}),

@@ -47,6 +47,18 @@ func (e *Engine) recent(ctx context.Context, since time.Time, most int) []*route
 	return list
 }
 
+// underWay is the record so far of a request that has not ended, nil when there
+// is none.
+func (e *Engine) underWay(id string) *route.Record {
+	u := e.queue.UnderWay(id)
+	if u == nil {
+		return nil
+	}
+	rec := route.ToRecord(u.Decision, &u.Query)
+	rec.Timing.QueueMs = float64(u.Queued.Round(10*time.Microsecond)) / 1e6
+	return rec
+}
+
 // kept hands over every record of requests that came within a time.
 func (e *Engine) kept(ctx context.Context, since, before time.Time, each func(*route.Record)) error {
 	f := store.Filter{Since: since, Before: before, Limit: 1000}

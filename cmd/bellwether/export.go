@@ -27,7 +27,7 @@ func (c *decisionsCmd) export(e *environ, engine *client) error {
 		story = "# What it was decided on was not kept: only a sample is when requests come fast.\n" +
 			"# The fleet below is that of the export, so the answer may be another" + servedThen(&rec) + ".\n"
 	}
-	out := fmt.Sprintf("# %s asked for %s, which was %s.\n%s%s", dash(rec.App), rec.RequestedModel, rec.Outcome, story, text)
+	out := fmt.Sprintf("# %s asked for %s, which was %s.\n%s%s", dash(rec.App), rec.RequestedModel, outcome(&rec), story, text)
 	if c.Export == "-" {
 		e.printf("%s", out)
 		return nil

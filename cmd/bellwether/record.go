@@ -14,12 +14,18 @@ import (
 
 // printRecord tells one decision from request to end.
 func (e *environ) printRecord(r *route.Record, called names) {
-	e.printf("%s asked for %s at %s (%s)\n", dash(r.App), r.RequestedModel, clock(r.At), r.Protocol)
-	e.printf("  %s", r.Outcome)
+	e.printf("%s asked for %s at %s", dash(r.App), r.RequestedModel, clock(r.At))
+	if r.Protocol != "" { // not told of one under way
+		e.printf(" (%s)", r.Protocol)
+	}
+	e.printf("\n  %s", outcome(r))
 	if r.Chosen != "" {
 		e.printf(" on %s", servedBy(r))
 	}
-	e.printf(", HTTP %d\n", r.Status)
+	if r.Status != 0 {
+		e.printf(", HTTP %d", r.Status)
+	}
+	e.printf("\n")
 	if r.Problem != "" {
 		e.printf("  %s\n", r.Problem)
 	}
@@ -59,6 +65,9 @@ func (e *environ) printRecord(r *route.Record, called names) {
 		e.printf("  %s\n", r.FailoverNote)
 	}
 }
+
+// outcome is how a request ended.
+func outcome(r *route.Record) string { return cmp.Or(string(r.Outcome), "under way") }
 
 // printParts tells where the parts of a batch of embeddings were served.
 func (e *environ) printParts(parts []route.RecordPart, called names) {

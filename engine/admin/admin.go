@@ -81,6 +81,9 @@ type Config struct {
 
 	Status   func() *Status
 	Store    *store.Store
+	// UnderWay is the record so far of a request that has not ended: what it needs
+	// and what is decided, with outcome ""; nil = there is no such request.
+	UnderWay func(id string) *route.Record
 	Snapshot func() string // the fleet of the moment as scenario text, for explain
 	// Explain judges a request's body without running it.
 	Explain  func(p dialect.Protocol, body []byte, header http.Header) (*Explained, *dialect.Problem)
@@ -247,16 +250,33 @@ func (a *api) decisions(w http.ResponseWriter, r *http.Request) {
 }
 
 func (a *api) decision(w http.ResponseWriter, r *http.Request) {
-	id := r.PathValue("id")
-	rec, err := a.Store.Decision(r.Context(), id)
-	if request := requestOf(id); errors.Is(err, store.ErrNotFound) && request != id {
-		rec, err = a.Store.Decision(r.Context(), request)
-	}
+	rec, err := a.recordOf(r.Context(), r.PathValue("id"))
 	if err != nil {
 		a.storeTrouble(w, r, err)
 		return
 	}
 	answer(w, http.StatusOK, rec)
+}
+
+// recordOf is a record by the id of its request, or by one that an app was told
+// of it. One under way is looked for second, and then what has ended meanwhile.
+func (a *api) recordOf(ctx context.Context, id string) (*route.Record, error) {
+	rec, err := a.kept(ctx, id)
+	if !errors.Is(err, store.ErrNotFound) || a.UnderWay == nil {
+		return rec, err
+	}
+	if rec = a.UnderWay(requestOf(id)); rec != nil {
+		return rec, nil
+	}
+	return a.kept(ctx, id)
+}
+
+func (a *api) kept(ctx context.Context, id string) (*route.Record, error) {
+	rec, err := a.Store.Decision(ctx, id)
+	if request := requestOf(id); errors.Is(err, store.ErrNotFound) && request != id {
+		return a.Store.Decision(ctx, request)
+	}
+	return rec, err
 }
 
 func (a *api) storeTrouble(w http.ResponseWriter, r *http.Request, err error) {

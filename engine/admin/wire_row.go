@@ -4,8 +4,8 @@ import "time"
 
 // DecisionRow is a request in one line of the live list. While it is under way
 // its outcome is "" and its stage says where it is; it is sent again as it
-// moves and when it ends. The whole record is GET /admin/decisions/{id}, once
-// it has ended.
+// moves and when it ends. The record is GET /admin/decisions/{id}; of a request
+// under way it holds what it needs and what is decided so far.
 type DecisionRow struct {
 	RequestID string    `json:"request_id"`
 	At        time.Time `json:"at"` // arrival

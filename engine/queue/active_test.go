@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"testing"
 	"time"
+
+	"bellwether/engine/route"
 )
 
 // Who begins to watch is told where everything is that began before.
@@ -62,5 +64,34 @@ func TestRequestRunsOnceItsNodeAnswers(t *testing.T) {
 	}
 	if kinds != "queued granted running " {
 		t.Errorf("events %q", kinds)
+	}
+}
+
+// Whoever opens a request under way sees why it waits, and then where it went.
+func TestUnderWayTellsWhatIsDecidedSoFar(t *testing.T) {
+	studio := machine("studio", loaded("qwen3", 1))
+	x := newFx(t, studio)
+	if u := x.d.underWay("a"); u != nil {
+		t.Errorf("before it came: %+v", u)
+	}
+	studio.State.Paused = true
+	x.report(studio)
+	x.submit("a", "qwen3")
+	if u := x.d.underWay("a"); u == nil || u.Decision.Verdict != route.Hold || u.Query.Model != "qwen3" {
+		t.Fatalf("held: %+v", u)
+	}
+	x.pass(time.Second)
+	studio.State.Paused = false
+	x.report(studio)
+	x.use("a")
+	x.pass(time.Second)
+	u := x.d.underWay("a")
+	if u == nil || u.Decision.Verdict != route.Serve || u.Decision.Chosen.Node != "studio" || u.Queued != time.Second {
+		t.Fatalf("sent: %+v", u)
+	}
+	x.release("a")
+	x.complete("a")
+	if u := x.d.underWay("a"); u != nil {
+		t.Errorf("after its end: %+v", u)
 	}
 }
