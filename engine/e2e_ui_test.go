@@ -17,6 +17,7 @@ import (
 
 	"bellwether/engine/admin"
 	"bellwether/engine/fleet"
+	"bellwether/engine/route"
 	"bellwether/engine/runtime/runtimetest"
 	"bellwether/engine/socket"
 )
@@ -228,15 +229,28 @@ func TestARequestRunsOnlyOnceItsMachineAnswers(t *testing.T) {
 		}
 		return tree{}
 	}
+	id := map[string]string{}
+	decided := func(app, outcome string) { // as whoever opens its record sees it
+		t.Helper()
+		rec := route.Record{}
+		if code := r.owner(t, "GET", "/admin/decisions/"+id[app], nil, &rec); code != 200 || string(rec.Outcome) != outcome || len(rec.Candidates) != 1 ||
+			rec.Requirements.Tokens.Input == 0 || len(rec.Reasons) == 0 || rec.Node != "studio" || rec.App != app {
+			t.Errorf("%s: %d, outcome %q of %q, candidates %v, needs %+v, reasons %v", app, code, rec.Outcome, outcome, rec.Candidates, rec.Requirements, rec.Reasons)
+		}
+	}
 	request("first")
 	r.feedOf(t, "that it was sent", func(_ map[string]map[string]tree, rows map[string]tree) bool {
 		row := of(rows, "first")
+		id["first"] = row.str("request_id")
 		return row.str("stage") == "sent" && row.str("node_name") == "studio" && row.num("ttft_ms") == 0
 	})
+	decided("first", "")
 	request("second") // the only slot is taken
 	r.feedOf(t, "that the other one is queued", func(_ map[string]map[string]tree, rows map[string]tree) bool {
+		id["second"] = of(rows, "second").str("request_id")
 		return of(rows, "second").str("stage") == "queued" && of(rows, "first").str("stage") == "sent"
 	})
+	decided("second", "")
 	f.Inject(runtimetest.Fault{Break: runtimetest.BreakHold, After: 3, Times: 1}) // the next one, in mid-answer
 	f.Release()
 	r.feedOf(t, "that the other one runs", func(_ map[string]map[string]tree, rows map[string]tree) bool {
@@ -249,6 +263,8 @@ func TestARequestRunsOnlyOnceItsMachineAnswers(t *testing.T) {
 		row := of(rows, "second")
 		return row.str("stage") == "" && row.str("outcome") == "ok"
 	})
+	decided("first", "ok")
+	decided("second", "ok")
 	for range 2 {
 		if status := <-ended; status != 200 {
 			t.Errorf("answer %d", status)

@@ -79,8 +79,8 @@ type Config struct {
 	Logs *LogBook
 	Now  func() time.Time // nil = time.Now
 
-	Status   func() *Status
-	Store    *store.Store
+	Status func() *Status
+	Store  *store.Store
 	// UnderWay is the record so far of a request that has not ended: what it needs
 	// and what is decided, with outcome ""; nil = there is no such request.
 	UnderWay func(id string) *route.Record
