@@ -143,14 +143,37 @@ describe('the page', () => {
     expect(log.asked.filter((a) => a.includes('01JBQ7YZG9'))).toHaveLength(1);
   });
 
-  it('waits with the record of a request under way until it has ended', async () => {
-    const log = engine({ 'GET /admin/decisions/01JBQ7Z0H2': { ...decision, request_id: '01JBQ7Z0H2' }, 'GET /admin/decisions': [] });
+  it('shows of a request under way what is decided so far, read anew as it moves and when it has ended', async () => {
+    const going = { ...decision, request_id: '01JBQ7Z0H2', outcome: '' } as DecisionRecord;
+    const answers: Record<string, unknown> = { 'GET /admin/decisions/01JBQ7Z0H2': going, 'GET /admin/decisions': [] };
+    const log = engine(answers);
+    const asked = () => log.asked.filter((a) => a.includes('01JBQ7Z0H2')).length;
+    const set = (over: Partial<DecisionRow>) => (fleet.rows = fleet.rows.map((r) => (r.request_id === '01JBQ7Z0H2' ? { ...r, ...over } : r)));
     showGolden();
     show('#/decisions/01JBQ7Z0H2');
     expect(await screen.findByText('Sent to studio')).toBeTruthy();
-    expect(log.asked.some((a) => a.includes('01JBQ7Z0H2'))).toBe(false);
-    fleet.rows = fleet.rows.map((r) => (r.request_id === '01JBQ7Z0H2' ? { ...r, outcome: 'ok', stage: '' } : r));
-    expect(await screen.findByText('Candidates')).toBeTruthy();
+    for (const card of ['Candidates', 'What it asks for', 'Why there']) expect(await screen.findByText(card)).toBeTruthy();
+    expect(screen.queryByText('Where the time went')).toBeNull();
+    expect(asked()).toBe(1);
+    set({ queue_ms: 501 });
+    await tick();
+    expect(asked()).toBe(1);
+    set({ stage: 'running' });
+    await tick();
+    expect(asked()).toBe(2);
+    answers['GET /admin/decisions/01JBQ7Z0H2'] = { ...going, outcome: 'ok' };
+    set({ outcome: 'ok', stage: '' });
+    expect(await screen.findByText('Where the time went')).toBeTruthy();
+    expect(asked()).toBe(3);
+  });
+
+  it('goes on showing where a request is when nothing is decided of it yet', async () => {
+    engine({ 'GET /admin/decisions': [] });
+    showGolden();
+    show('#/decisions/01JBQ7Z0H2');
+    expect(await screen.findByText('Sent to studio')).toBeTruthy();
+    await tick();
+    expect(screen.queryByRole('alert')).toBeNull();
   });
 
   it('tells queued, sent to and running on apart, in the list and opened', async () => {
@@ -165,6 +188,18 @@ describe('the page', () => {
     }
     for (const words of ['queued for studio', 'on studio']) expect(screen.getAllByText(words).length, words).toBeGreaterThan(0);
     for (const word of ['held', 'queued', 'running']) expect(screen.getAllByText(word).length, word).toBeGreaterThan(0);
+  });
+
+  it('says plainly that no machine has the model asked for', async () => {
+    const nobody = { ...refused, request_id: 'NOBODY', requested_model: 'lama3.3', outcome: 'refused', status: 404, exclusions: undefined, candidates: [],
+      reasons: ['no machine has a model called lama3.3; near in name: llama3.3:70b'], problem: "model 'lama3.3' not found. Fetch it with `bellwether models pull lama3.3`, or ask for an installed model. Similar: llama3.3:70b." };
+    engine({ 'GET /admin/decisions/NOBODY': nobody, 'GET /admin/decisions': [] });
+    showGolden();
+    show('#/decisions/NOBODY');
+    const panel = await screen.findByLabelText('Decision');
+    expect(await within(panel).findByText(/There was nobody to choose from: no machine has what it asked for/)).toBeTruthy();
+    for (const words of [/near in name: llama3\.3:70b/, /bellwether models pull lama3\.3/]) expect(within(panel).getByText(words)).toBeTruthy();
+    expect(panel.textContent).not.toMatch(/reasons below|Left out|Without detail/);
   });
 
   it('says that a decision is not kept, and what to do', async () => {
