@@ -19,6 +19,7 @@ var arrows = map[string]string{
 	"engine/document":            "", // settings, catalogues and suites are read alike: one document a text
 	"engine/desk":                "", // queue and agent, the owners on the way of every request, stand on it
 	"engine/event":               "",
+	"engine/pulse":               "", // what hangs is noticed alike in agent, engine and app
 	"engine/socket":              "",
 	"engine/dialect":             "",
 	"engine/fleet":               "",
@@ -33,17 +34,17 @@ var arrows = map[string]string{
 	// measure asks questions and grades answers: what it asks through, and where
 	// its results go, others give it.
 	"engine/measure":        "engine/dialect engine/fleet engine/evidence engine/document",
-	"engine/agent":          "engine/capacity engine/runtime engine/budget engine/dialect engine/fleet engine/event engine/desk platform/hardware platform/sense platform/desktop",
+	"engine/agent":          "engine/capacity engine/runtime engine/budget engine/dialect engine/fleet engine/event engine/desk engine/pulse platform/hardware platform/sense platform/desktop",
 	"engine/peer":           "engine/fleet engine/event engine/socket",
 	"engine/store":          "engine/fleet engine/evidence engine/capacity engine/route engine/budget",
 	"engine/gateway":        "engine/dialect engine/route engine/queue engine/fleet engine/event",
-	"engine/admin":          "engine/socket engine/dialect engine/fleet engine/route engine/queue engine/budget engine/evidence engine/capacity engine/store engine/event engine/measure",
+	"engine/admin":          "engine/socket engine/dialect engine/fleet engine/route engine/queue engine/budget engine/evidence engine/capacity engine/store engine/event engine/measure engine/pulse",
 	"engine/simulate":       "engine/route engine/queue engine/fleet engine/budget engine/evidence engine/capacity",
 	"engine":                "engine/* platform/*",
 	"platform/hardware":     "",
 	"platform/sense":        "",
 	"platform/desktop":      "",
-	"app":                   "engine engine/admin engine/fleet engine/socket app/* platform/* assets frontend", // the tray reads the feed as windows do
+	"app":                   "engine engine/admin engine/fleet engine/pulse engine/socket app/* platform/* assets frontend", // the tray reads the feed as windows do
 	"app/tray":              "engine/fleet",
 	"app/window":            "app/window/child platform/desktop",
 	"app/notice":            "", // pure: what is worth a notification

@@ -12,6 +12,7 @@ import (
 
 	"bellwether/engine/desk"
 	"bellwether/engine/fleet"
+	"bellwether/engine/pulse"
 	"bellwether/platform/hardware"
 	"bellwether/platform/sense"
 )
@@ -130,16 +131,30 @@ var errStopped = errors.New("the node is shutting down")
 
 // start builds the loop's state from the machine and what was saved.
 func (a *Agent) start(work context.Context) *state {
-	facts := a.cfg.Hardware
-	if facts == nil {
-		found := hardware.Find(work)
-		facts = &found
-	}
-	s := newState(a, work, *facts, a.cfg.Sense(work))
+	s := newState(a, work, a.facts(work))
+	s.senseFirst()
 	s.restore(a.restored)
 	s.onConfigure(a.cfg.Settings)
 	s.startDiscovery()
 	return s
+}
+
+// facts are those of the machine, unknown where the system does not say in time.
+func (a *Agent) facts(ctx context.Context) hardware.Facts {
+	if a.cfg.Hardware != nil {
+		return *a.cfg.Hardware
+	}
+	found := make(chan hardware.Facts, 1) // nobody may wait for it any more
+	go func() { found <- hardware.Find(ctx) }()
+	late := time.NewTimer(factsPatience)
+	defer late.Stop()
+	select {
+	case f := <-found:
+		return f
+	case <-late.C:
+		a.log.Warn("the system does not say what this machine is; it counts as unknown until the next start")
+		return hardware.Facts{}
+	}
 }
 
 // stopPatience is how long Run waits for requests to end after it cut them.
@@ -156,14 +171,20 @@ func (a *Agent) drain(s *state) {
 }
 
 // rest waits for the goroutines of the agent while taking their last messages.
+// What hangs keeps nobody from ending.
 func (a *Agent) rest() {
 	ended, all := context.WithCancel(context.Background())
 	go func() {
-		a.work.Wait()
+		if !pulse.Wait(&a.work, restPatience) {
+			a.log.Warn("something that was begun did not come back; it is left behind")
+		}
 		all()
 	}()
 	a.desk.Run(ended, nil)
 }
+
+// Ping has the loop come round; it returns when it has.
+func (a *Agent) Ping() { _ = a.ask(context.Background(), func(*state) {}) }
 
 // post hands a message to the loop; false when the loop has ended.
 func (a *Agent) post(m message) bool { return a.desk.Post(m) }

@@ -16,7 +16,7 @@ func (s *state) mayReport() bool {
 	if s.hello {
 		return true
 	}
-	ready := !s.discovering
+	ready := !s.discovering.Under()
 	for _, srv := range s.servers {
 		ready = ready && srv.tried
 	}

@@ -122,6 +122,10 @@ const (
 	pollFast       = time.Second             // while something loads or leaves
 	discoverEvery  = 30 * time.Second        // rediscovery
 	pollTimeout    = 10 * time.Second        // of one inventory
+	senseBound     = 20 * time.Second        // of one reading of the machine, until it is given up
+	hangSlack      = 5 * time.Second         // beyond its timeout, until a look is given up
+	factsPatience  = 10 * time.Second        // the start waits this long for what the machine is
+	restPatience   = 15 * time.Second        // the end waits this long for what the agent began
 	pollLeaving    = 250 * time.Millisecond  // while a load waits for a victim's absence
 	leaveTimeout   = 30 * time.Second        // from unload to observed absence
 	helloPatience  = 2500 * time.Millisecond // the first report waits this long for the first observations

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"bellwether/engine/pulse"
 	"bellwether/engine/runtime"
 )
 
@@ -17,23 +18,31 @@ const discoverTimeout = 10 * time.Second
 // startDiscovery looks for runtimes beside the loop.
 func (s *state) startDiscovery() {
 	s.discoverDue = time.Time{}
-	if s.a.cfg.Discover == nil || s.discovering {
+	if s.a.cfg.Discover == nil {
 		return
 	}
-	s.discovering = true
+	ticket, ok := s.begin(&s.discovering, "the look for runtimes")
+	if !ok {
+		return
+	}
 	s.a.work.Go(func() {
 		ctx, cancel := context.WithTimeout(s.work, discoverTimeout)
 		defer cancel()
-		s.a.post(&discovered{s.a.cfg.Discover(ctx)})
+		s.a.post(&discovered{s.a.cfg.Discover(ctx), ticket})
 	})
 }
 
-type discovered struct{ targets []runtime.Target }
+type discovered struct {
+	targets []runtime.Target
+	ticket  uint64
+}
 
 // on adds what is new. A runtime that was there before and is not among them
 // stays: its own polls say that it is down, and when it is back.
 func (m *discovered) on(s *state) {
-	s.discovering = false
+	if !s.discovering.End(m.ticket) {
+		return
+	}
 	s.discoverDue = s.now().Add(discoverEvery)
 	s.dirty = s.dirty || !s.hello
 	for _, t := range m.targets {
@@ -83,7 +92,7 @@ func (s *state) declare(targets []runtime.Target) {
 func (s *state) add(t runtime.Target, declared bool) {
 	srv := &server{
 		name: t.Name, target: t, declared: declared, reason: "not looked at yet",
-		models: nil, cap: capLearner{most: s.caps[t.Name]},
+		models: nil, cap: capLearner{most: s.caps[t.Name]}, polling: pulse.Round{Bound: pollTimeout + hangSlack},
 	}
 	s.servers[t.Name] = srv
 	s.dirty = true
@@ -101,7 +110,7 @@ func (s *state) remove(srv *server) {
 	for _, d := range srv.models {
 		s.ledger.Depart(d.ID)
 	}
-	if srv.adapter != nil && !srv.polling && s.unused(srv) {
+	if srv.adapter != nil && !srv.polling.Under() && s.unused(srv) {
 		s.closeAdapter(srv.adapter)
 	}
 	s.dirty = true

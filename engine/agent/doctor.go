@@ -59,6 +59,7 @@ func (a *Agent) Doctor(ctx context.Context) []Finding {
 		}
 		out = append(out, s.checkOwner()...)
 		out = append(out, s.checkMachine()...)
+		out = append(out, s.checkHangs()...)
 	})
 	if err != nil {
 		return []Finding{{"agent", Broken, "the node's loop does not answer: " + err.Error(), "restart bellwether"}}

@@ -8,6 +8,7 @@ import (
 
 	"bellwether/engine/budget"
 	"bellwether/engine/fleet"
+	"bellwether/engine/pulse"
 	"bellwether/engine/runtime"
 )
 
@@ -34,9 +35,9 @@ type server struct {
 
 	weights map[string]weights // of those models whose file is known; never changed
 
-	tried   bool // at least one observation came back, good or not
-	polling bool // at most one observation at a time
-	again   bool // another one is wanted right after
+	tried   bool        // at least one observation came back, good or not
+	polling pulse.Round // at most one observation at a time
+	again   bool        // another one is wanted right after
 	pollDue time.Time
 	// lookAgain is when an observation is wanted that began then: one sooner
 	// would not settle what was broken off.
@@ -121,7 +122,7 @@ func (s *state) observe(srv *server) {
 	if srv.removed {
 		return
 	}
-	if srv.polling {
+	if srv.polling.Under() {
 		srv.again = true
 		return
 	}
@@ -144,11 +145,15 @@ func (s *state) observeAll() []<-chan struct{} {
 // poll observes a runtime beside the loop. Never two at once: the answers
 // could overtake each other.
 func (s *state) poll(srv *server) {
-	if srv.polling || s.stopping {
+	if s.stopping {
 		return
 	}
-	srv.polling, srv.again = true, false
-	m := &observed{server: srv, adapter: srv.adapter, started: s.now()}
+	ticket, ok := s.begin(&srv.polling, "the observations of "+srv.name)
+	if !ok {
+		return
+	}
+	srv.again = false
+	m := &observed{server: srv, adapter: srv.adapter, started: s.now(), ticket: ticket}
 	target, connect := srv.target, s.a.cfg.Connect
 	s.a.work.Go(func() {
 		ctx, cancel := context.WithTimeout(s.work, pollTimeout)
@@ -171,6 +176,7 @@ type observed struct {
 	server    *server
 	adapter   runtime.Adapter
 	started   time.Time
+	ticket    uint64
 	inventory *runtime.Inventory
 	weights   map[string]weights // by canonical model name
 	err       error
@@ -178,11 +184,14 @@ type observed struct {
 
 func (m *observed) on(s *state) {
 	srv, now := m.server, s.now()
-	srv.polling, srv.tried = false, true
-	if srv.removed {
-		s.closeAdapter(m.adapter)
+	counts := srv.polling.End(m.ticket)
+	if !counts || srv.removed {
+		if m.adapter != srv.adapter || srv.removed {
+			s.closeAdapter(m.adapter)
+		}
 		return
 	}
+	srv.tried = true
 	if m.adapter != nil {
 		srv.adapter = m.adapter
 	}

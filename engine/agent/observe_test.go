@@ -267,7 +267,7 @@ func TestWakeLooksAtEverythingAnew(t *testing.T) {
 		now := st.now()
 		st.lastTick, st.lastWall = now, now.Add(-time.Hour).Round(0) // the wall clock went on alone
 		st.noticeWake(now)
-		looks, senses = st.servers["tape"].polling, due(st.senseDue, now)
+		looks, senses = st.servers["tape"].polling.Under(), due(st.senseDue, now)
 	})
 	if err != nil {
 		t.Fatal(err)

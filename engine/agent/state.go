@@ -6,6 +6,7 @@ import (
 
 	"bellwether/engine/budget"
 	"bellwether/engine/fleet"
+	"bellwether/engine/pulse"
 	"bellwether/platform/hardware"
 	"bellwether/platform/sense"
 )
@@ -18,7 +19,7 @@ type state struct {
 
 	facts    hardware.Facts
 	readings sense.Readings
-	sensing  bool
+	sensing  pulse.Round
 
 	ledger  *budget.Ledger
 	pools   []fleet.Pool // without holders
@@ -41,7 +42,7 @@ type state struct {
 	// Moments at which something is due; zero = not.
 	helloBy, beatDue, senseDue, discoverDue, retryDue, saveDue time.Time
 
-	discovering bool
+	discovering pulse.Round
 	loads       uint64         // numbers loads
 	caps        map[string]int // learned most models of a runtime, by name
 	saver
@@ -73,20 +74,22 @@ type measure struct {
 	Context int    `json:"context,omitempty"`
 }
 
-func newState(a *Agent, work context.Context, facts hardware.Facts, first sense.Readings) *state {
+func newState(a *Agent, work context.Context, facts hardware.Facts) *state {
 	now := a.cfg.Now()
 	return &state{
-		a: a, work: work, facts: facts, readings: first,
-		ledger:   budget.New(budget.Options{}),
-		servers:  map[string]*server{},
-		lanes:    map[fleet.DeploymentID]*lane{},
-		grants:   newGrantBook(),
-		caps:     map[string]int{},
-		helloBy:  now.Add(helloPatience),
-		beatDue:  now.Add(heartbeatEvery),
-		senseDue: now.Add(heartbeatEvery),
-		lastTick: now,
-		lastWall: now.Round(0),
+		a: a, work: work, facts: facts,
+		ledger:      budget.New(budget.Options{}),
+		servers:     map[string]*server{},
+		lanes:       map[fleet.DeploymentID]*lane{},
+		grants:      newGrantBook(),
+		caps:        map[string]int{},
+		sensing:     pulse.Round{Bound: senseBound},
+		discovering: pulse.Round{Bound: discoverTimeout + hangSlack},
+		helloBy:     now.Add(helloPatience),
+		beatDue:     now.Add(heartbeatEvery),
+		senseDue:    now.Add(heartbeatEvery),
+		lastTick:    now,
+		lastWall:    now.Round(0),
 	}
 }
 
@@ -152,11 +155,11 @@ func (s *state) onTick() {
 		s.senseDue = now.Add(heartbeatEvery)
 		s.startSensing()
 	}
-	if due(s.discoverDue, now) {
+	if due(s.discoverDue, now) || due(s.discovering.Due(), now) {
 		s.startDiscovery()
 	}
 	for _, srv := range s.servers {
-		if due(srv.pollDue, now) {
+		if due(srv.pollDue, now) || due(srv.polling.Due(), now) {
 			s.poll(srv)
 		}
 	}
@@ -189,6 +192,9 @@ func (s *state) nextDue() time.Time {
 	for _, t := range []time.Time{s.senseDue, s.discoverDue, s.retryDue, s.pause.Until, s.pause.cutAt} {
 		earlier(t)
 	}
+	if !s.stopping {
+		earlier(s.discovering.Due())
+	}
 	if !s.saving {
 		earlier(s.saveDue)
 	}
@@ -196,7 +202,12 @@ func (s *state) nextDue() time.Time {
 		earlier(s.helloBy)
 	}
 	for _, srv := range s.servers {
-		if !srv.polling {
+		if s.stopping {
+			break // nothing is looked at any more, and what hangs is left
+		}
+		if srv.polling.Under() {
+			earlier(srv.polling.Due())
+		} else {
 			earlier(srv.pollDue)
 		}
 	}
@@ -244,21 +255,63 @@ func (s *state) expireHolds(now time.Time) bool {
 
 // startSensing reads the machine beside the loop.
 func (s *state) startSensing() {
-	if s.sensing {
+	if s.stopping {
 		return
 	}
-	s.sensing = true
+	ticket, ok := s.begin(&s.sensing, "the senses")
+	if !ok {
+		return
+	}
 	s.a.work.Go(func() {
-		r := s.a.cfg.Sense(s.work)
-		s.a.post(sensed{r})
+		s.a.post(sensed{s.a.cfg.Sense(s.work), ticket})
 	})
 }
 
-type sensed struct{ sense.Readings }
+// senseFirst reads the machine before the first report. Where that hangs the
+// node goes on without, and takes the readings when they come.
+func (s *state) senseFirst() {
+	ticket, _ := s.sensing.Begin(s.now())
+	first, late := make(chan sense.Readings), make(chan struct{})
+	s.a.work.Go(func() {
+		r := s.a.cfg.Sense(s.work)
+		select {
+		case first <- r:
+		case <-late:
+			s.a.post(sensed{r, ticket})
+		}
+	})
+	patience := time.NewTimer(helloPatience)
+	defer patience.Stop()
+	select {
+	case s.readings = <-first:
+		s.sensing.End(ticket)
+	case <-patience.C:
+		close(late)
+		s.a.log.Warn("the senses do not answer; the node starts without readings of the machine")
+	}
+}
+
+// begin begins a round of what, and logs when one before it was given up.
+func (s *state) begin(r *pulse.Round, what string) (ticket uint64, ok bool) {
+	now := s.now()
+	hung := r.Under()
+	if ticket, ok = r.Begin(now); ok && hung {
+		s.a.log.Warn(what+" hang; a look was given up and the next is begun", "since", r.Hung(now).Format(time.RFC3339))
+		s.dirty = true
+	}
+	return ticket, ok
+}
+
+type sensed struct {
+	sense.Readings
+	ticket uint64
+}
 
 func (m sensed) on(s *state) {
+	if !s.sensing.End(m.ticket) {
+		return
+	}
 	before := s.readings
-	s.sensing = false
 	s.readings = m.Readings
 	s.layPools()
 	if before.Pressure != m.Pressure || before.OnBattery != m.OnBattery || before.Meeting != m.Meeting {
