@@ -37,6 +37,11 @@ class Fleet {
   engine: EngineView | undefined = $derived(this.meta.engine);
   /** The machine this engine runs on. */
   here: NodeView | undefined = $derived(this.engine && this.nodes[this.engine.node_id]);
+  /** Machines that have more than one runtime. */
+  several: ReadonlySet<string> = $derived.by(() => {
+    const of = Object.values(this.runtimes).map((r) => r.node_id);
+    return new Set(of.filter((id, i) => of.indexOf(id) !== i));
+  });
   /** What is shown is not of now. */
   old = $derived(this.ready && this.link !== 'live');
 
@@ -103,6 +108,17 @@ export const fleet = new Fleet();
 /** nodeName is a node's name by its id, the start of the id while it is not known. */
 export function nodeName(id: string): string {
   return fleet.nodes[id]?.name ?? id.slice(0, 8);
+}
+
+/** named puts machines' names in the place of their ids, in a deployment's id or in a text that holds some. */
+export function named(text: string): string {
+  return text.replace(/[\w-]+(?=\/)/g, (id) => fleet.nodes[id]?.name ?? id);
+}
+
+/** runtimeWord names a deployment's runtime where its machine has several, else "". */
+export function runtimeWord(deployment: string): string {
+  const [node = '', runtime = ''] = deployment.split('/', 2);
+  return fleet.several.has(node) ? runtime : '';
 }
 
 /** byName sorts the values of a section. */

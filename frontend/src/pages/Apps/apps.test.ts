@@ -43,6 +43,17 @@ it('an app opens into its tags, each with figures and decisions of its own', asy
   expect(screen.queryByText('user:ann')).toBeNull();
 });
 
+it('says when requests of the hour are missing in its figures', async () => {
+  engine({ 'GET /admin/apps': golden });
+  showGolden((h) => (h.state.meta.engine!.apps_complete = false));
+  const { unmount } = render(Apps);
+  expect(screen.getByRole('note').textContent).toContain('Requests of the last hour are missing');
+  unmount();
+  showGolden();
+  render(Apps);
+  expect(screen.queryByRole('note')).toBeNull();
+});
+
 it('says live only while there is a connection', async () => {
   engine({ 'GET /admin/apps': golden });
   showGolden();

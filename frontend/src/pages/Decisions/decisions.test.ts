@@ -186,7 +186,7 @@ describe('the page', () => {
       await tick();
       expect(now()).toContain(words);
     }
-    for (const words of ['queued for studio', 'on studio']) expect(screen.getAllByText(words).length, words).toBeGreaterThan(0);
+    for (const words of ['queued for studio, ollama', 'on studio, ollama']) expect(screen.getAllByText(words).length, words).toBeGreaterThan(0);
     for (const word of ['held', 'queued', 'running']) expect(screen.getAllByText(word).length, word).toBeGreaterThan(0);
   });
 

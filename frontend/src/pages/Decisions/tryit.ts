@@ -12,14 +12,14 @@ export interface Ask {
 }
 
 export const protocols = [
-  { id: 'openai-chat', name: 'OpenAI chat', path: '/v1/chat/completions' },
-  { id: 'openai-responses', name: 'OpenAI responses', path: '/v1/responses' },
-  { id: 'openai-completions', name: 'OpenAI completions', path: '/v1/completions' },
-  { id: 'openai-embeddings', name: 'OpenAI embeddings', path: '/v1/embeddings' },
-  { id: 'anthropic-messages', name: 'Anthropic messages', path: '/v1/messages' },
-  { id: 'ollama-chat', name: 'Ollama chat', path: '/api/chat' },
-  { id: 'ollama-generate', name: 'Ollama generate', path: '/api/generate' },
-  { id: 'ollama-embed', name: 'Ollama embed', path: '/api/embed' },
+  { id: 'openai-chat', path: '/v1/chat/completions' },
+  { id: 'openai-responses', path: '/v1/responses' },
+  { id: 'openai-completions', path: '/v1/completions' },
+  { id: 'openai-embeddings', path: '/v1/embeddings' },
+  { id: 'anthropic-messages', path: '/v1/messages' },
+  { id: 'ollama-chat', path: '/api/chat' },
+  { id: 'ollama-generate', path: '/api/generate' },
+  { id: 'ollama-embed', path: '/api/embed' },
 ] as const;
 export type ProtocolId = (typeof protocols)[number]['id'];
 
