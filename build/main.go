@@ -33,6 +33,7 @@ func tasks() []Task {
 		{"window", "[FOLDER]", "build the admin UI's window into bin, or a folder", windowTask},
 		{"desktop", "", "the part of test that needs a desktop: the tray in a panel that nobody sees", desktopTask},
 		{"screen", "", "the part of test that needs a screen: the window on one that nobody sees", screenTask},
+		{"packaged", "", "the part of test that makes packages: Linux's, installed into a folder", packagedTask},
 		{"classify", "train DIR LEARN [MEASURE...]", "train the model that tells tasks apart, from open sets in a folder", classifyTask},
 		{"catalogue", "PRIORS.csv", "make the catalogue's priors from a table of published scores", catalogueTask},
 		{"package", "[FLAGS]", "make the packages of a release in dist: deb, rpm, tar.gz, Windows setup, macOS app; --help for flags", packageTask},

@@ -21,6 +21,9 @@ type release struct {
 	out      string    // holds what is published
 	work     string    // holds what that is made of; gone at the end
 	binaries string    // macOS: folder of programs that a Mac built, "" = there are none
+
+	maintainer string // who answers for packages, as NAME <ADDRESS>
+	signer     *signer
 }
 
 // releasePart is what is made for one system.
@@ -50,8 +53,11 @@ func packageTask(ctx context.Context, args []string) error {
 		return err
 	}
 	r.archs = strings.Split(*archs, ",")
+	var err1, err2 error
+	r.maintainer, err1 = maintainerOf(os.Getenv(maintainerEnv))
+	r.signer, err2 = newSigner(os.Getenv(signEnv))
 	parts, err := partsOf(*only)
-	if err != nil {
+	if err := errors.Join(err, err1, err2); err != nil {
 		return err
 	}
 	if err := r.begin(ctx); err != nil {
@@ -68,10 +74,28 @@ func packageTask(ctx context.Context, args []string) error {
 	if err := errors.Join(wrong...); err != nil {
 		return fmt.Errorf("this is no whole release:\n%w", err)
 	}
+	if err := r.finish(ctx); err != nil {
+		return err
+	}
+	if err := listFiles(r.out); err != nil {
+		return err
+	}
+	fmt.Print(r.signer.report())
+	if r.maintainer == nobody {
+		fmt.Printf("Debs and rpms name nobody who answers for them: set %s=\"NAME <ADDRESS>\".\n", maintainerEnv)
+	}
+	return nil
+}
+
+// finish signs what was made, writes the checksums of that, and signs those.
+func (r *release) finish(ctx context.Context) error {
+	if err := r.signer.everything(ctx, r.out); err != nil {
+		return err
+	}
 	if err := writeSums(r.out); err != nil {
 		return err
 	}
-	return listFiles(r.out)
+	return r.signer.published(ctx, filepath.Join(r.out, sumsName))
 }
 
 // partsOf reads the flag only.
@@ -126,6 +150,9 @@ func emptyRelease(dir string) error {
 		if err := os.RemoveAll(path); err != nil {
 			return err
 		}
+	}
+	if err := removeSignatures(filepath.Join(dir, sumsName)); err != nil {
+		return err
 	}
 	return os.MkdirAll(dir, 0o755)
 }

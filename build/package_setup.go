@@ -76,6 +76,11 @@ func (r *release) windowsFiles(ctx context.Context, arch, dir string) error {
 	if err := r.resources(ctx, dir); err != nil {
 		return err
 	}
+	for _, f := range windowsPrograms {
+		if err := r.signer.within(ctx, filepath.Join(dir, f.file), fmt.Sprintf("%s of windows %s", f.file, arch)); err != nil {
+			return err
+		}
+	}
 	return p.putPlain(dir)
 }
 
@@ -124,9 +129,12 @@ func (r *release) setup(ctx context.Context, arch, files string) error {
 		return err
 	}
 	define := func(name, value string) string { return "-D" + name + "=" + value }
-	return sh(ctx, []string{"SOURCE_DATE_EPOCH=" + strconv.FormatInt(r.at.Unix(), 10)}, "makensis", "-V2", "-WX",
+	args := []string{"-V2", "-WX",
 		"-XTarget amd64-unicode", // Arm runs it too; a setup of 32 bits would not run where only 64 do
 		define("VERSION", r.version), define("NUMBERS", windowsVersion(r.version)), define("ARCH", arch), define("FILES", files),
-		define("ICON", filepath.Join(r.work, "winres", "icon.ico")), define("OUT", filepath.Join(abs, r.name("bellwether", "windows", arch, "_setup.exe"))),
-		script)
+		define("ICON", filepath.Join(r.work, "winres", "icon.ico")), define("OUT", filepath.Join(abs, r.name("bellwether", "windows", arch, "_setup.exe")))}
+	if r.signer.program != "" {
+		args = append(args, define("SIGN", r.signer.program))
+	}
+	return sh(ctx, []string{"SOURCE_DATE_EPOCH=" + strconv.FormatInt(r.at.Unix(), 10)}, "makensis", append(args, script)...)
 }

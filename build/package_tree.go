@@ -139,7 +139,11 @@ func (r *release) linuxTree(root, command, program string, p papers) error {
 	if err := copyFile(iconDrawing, filepath.Join(root, "share/icons/hicolor/scalable/apps/bellwether.svg")); err != nil {
 		return err
 	}
-	return p.put(filepath.Join(root, "share/doc/bellwether"))
+	doc := filepath.Join(root, "share/doc/bellwether")
+	if err := copyFile("CHANGELOG.md", filepath.Join(doc, "CHANGELOG.md")); err != nil {
+		return err
+	}
+	return p.put(doc)
 }
 
 // filled writes one of linuxDir's files with the path of the program in it.
@@ -182,7 +186,12 @@ func (r *release) nfpm(ctx context.Context, product, arch, from, tree string, va
 	if values["CONTENTS"], err = contentsOf(tree); err != nil {
 		return err
 	}
-	values["ARCH"], values["VERSION"], values["TIME"] = arch, r.version, r.at.Format(time.RFC3339)
+	values["ARCH"], values["VERSION"], values["TIME"], values["MAINTAINER"] = arch, r.version, r.at.Format(time.RFC3339), strconv.Quote(r.maintainer)
+	values["CHANGELOG"] = filepath.Join(r.work, "changelog.yaml")
+	entry := fmt.Sprintf("- {semver: %q, date: %s, packager: %q, changes: [{note: \"What changed is told in /usr/share/doc/bellwether/CHANGELOG.md\"}]}\n", r.version, values["TIME"], r.maintainer)
+	if err := putFile(values["CHANGELOG"], []byte(entry), 0o644); err != nil {
+		return err
+	}
 	config := filepath.Join(r.work, product+"-"+arch+".yaml")
 	if err := putFile(config, []byte(fill(string(text), values)), 0o644); err != nil {
 		return err

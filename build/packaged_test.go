@@ -21,15 +21,21 @@ import (
 // packaged is the one package of a form, as "bellwether_*.deb".
 func packaged(t *testing.T, form string) string {
 	t.Helper()
-	dir := os.Getenv(packagesEnv)
-	if dir == "" {
-		t.Fatalf("%s names no folder of packages", packagesEnv)
-	}
-	found := must(filepath.Glob(filepath.Join(dir, form)))
+	found := must(filepath.Glob(filepath.Join(packagesDir(t), form)))
 	if len(found) != 1 {
 		t.Fatalf("%s: %v", form, found)
 	}
 	return found[0]
+}
+
+// packagesDir is where the packages are.
+func packagesDir(t *testing.T) string {
+	t.Helper()
+	dir := os.Getenv(packagesEnv)
+	if dir == "" {
+		t.Fatalf("%s names no folder of packages", packagesEnv)
+	}
+	return dir
 }
 
 // ran is what a program printed; its failure is the test's.
@@ -45,6 +51,15 @@ func ran(t *testing.T, name string, args ...string) string {
 // debRoot is a folder with both debs installed by dpkg, scripts run.
 func debRoot(t *testing.T) string {
 	t.Helper()
+	root := emptyRoot(t)
+	dpkg(t, root, "--install", packaged(t, "bellwether_*.deb"))
+	dpkg(t, root, "--force-depends", "--install", packaged(t, "bellwether-window_*.deb"))
+	return root
+}
+
+// emptyRoot is a folder where dpkg finds that nothing is installed.
+func emptyRoot(t *testing.T) string {
+	t.Helper()
 	root := t.TempDir()
 	for _, dir := range []string{"var/lib/dpkg/info", "var/lib/dpkg/updates", "var/lib/dpkg/triggers"} {
 		if err := os.MkdirAll(filepath.Join(root, dir), 0o755); err != nil {
@@ -56,8 +71,6 @@ func debRoot(t *testing.T) string {
 			t.Fatal(err)
 		}
 	}
-	dpkg(t, root, "--install", packaged(t, "bellwether_*.deb"))
-	dpkg(t, root, "--force-depends", "--install", packaged(t, "bellwether-window_*.deb"))
 	return root
 }
 

@@ -6,7 +6,8 @@
 ;   uninstall.exe /S /PURGE      remove those as well
 ;
 ; Defined by whoever calls makensis: VERSION, NUMBERS (1.2.3.0), FILES (a folder
-; with all that is installed), ICON, OUT, ARCH (amd64 or arm64).
+; with all that is installed), ICON, OUT, ARCH (amd64 or arm64), and SIGN, a
+; program that signs the file it is called with, where there is one.
 
 Unicode true
 SetCompressor /SOLID lzma
@@ -40,6 +41,10 @@ VIAddVersionKey /LANG=0 "FileVersion" "${VERSION}"
 VIAddVersionKey /LANG=0 "FileDescription" "Bellwether setup"
 VIAddVersionKey /LANG=0 "CompanyName" "The Bellwether authors"
 VIAddVersionKey /LANG=0 "LegalCopyright" "MIT licensed"
+
+!ifdef SIGN
+!uninstfinalize '"${SIGN}" "%1"' = 0 ; the uninstaller is made with the setup
+!endif
 
 !define MUI_ICON "${ICON}"
 !define MUI_UNICON "${ICON}"
