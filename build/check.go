@@ -50,6 +50,11 @@ func buildEverywhere(ctx context.Context) error {
 		wrong = append(wrong, sh(ctx, env, "go", "build", "./..."))
 		wrong = append(wrong, sh(ctx, env, "go", "build", "-o", filepath.Join(dir, goos)+string(filepath.Separator), "./cmd/..."))
 	}
+	for _, arch := range darwinArchs { // one of them was built above, by chance
+		fmt.Println("go build and vet for darwin", arch)
+		env := []string{"GOOS=darwin", "GOARCH=" + arch, "CGO_ENABLED=0"}
+		wrong = append(wrong, sh(ctx, env, "go", "build", "./..."), sh(ctx, env, "go", "vet", "./..."))
+	}
 	return errors.Join(errors.Join(wrong...), buildWindowElsewhere(ctx, dir))
 }
 

@@ -26,11 +26,14 @@ var darwinPrograms = []struct{ pkg, tags string }{
 	{windowPackage, "desktop,production"},
 }
 
+// darwinArchs are the processors of Macs.
+var darwinArchs = []string{"arm64", "amd64"}
+
 // checkDarwin type-checks the programs as a Mac would compile them.
 func checkDarwin(ctx context.Context) error {
 	var wrong []error
 	for _, p := range darwinPrograms {
-		for _, arch := range []string{"arm64", "amd64"} {
+		for _, arch := range darwinArchs {
 			n, err := typeCheck(ctx, "darwin", arch, p.tags, p.pkg)
 			if err != nil {
 				wrong = append(wrong, fmt.Errorf("%s for darwin/%s with cgo: %w", p.pkg, arch, err))
