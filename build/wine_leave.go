@@ -9,8 +9,21 @@ import (
 	"strings"
 )
 
-// upgrades installs over the running app, which is what an update does.
+// upgrades installs over the app, which is paused.
 func (s *wineStage) upgrades(ctx context.Context) error {
+	if err := s.upgrade(ctx); err != nil {
+		return err
+	}
+	said, _ := s.run(ctx, "wine", s.installed("bellwether.exe"), "status")
+	if !strings.Contains(said, "paused") {
+		return fmt.Errorf("it was paused before, and now: %s", said)
+	}
+	return nil
+}
+
+// upgrade installs over the running app, which is what an update does, and
+// waits until its successor serves.
+func (s *wineStage) upgrade(ctx context.Context) error {
 	before := s.state.PID
 	if err := s.onDesktop(ctx, s.inside(s.setup), "/S"); err != nil {
 		return err
@@ -26,10 +39,6 @@ func (s *wineStage) upgrades(ctx context.Context) error {
 		return errors.New("the app that ran goes on")
 	case len(old) > 0:
 		return fmt.Errorf("the app was not ended but pushed aside: %v", old)
-	}
-	said, _ := s.run(ctx, "wine", s.installed("bellwether.exe"), "status")
-	if !strings.Contains(said, "paused") {
-		return fmt.Errorf("it was paused before, and now: %s", said)
 	}
 	return nil
 }
@@ -87,8 +96,11 @@ func (s *wineStage) leave(ctx context.Context, more ...string) error {
 	if err != nil {
 		return err
 	}
-	if entry := s.registry(ctx, loginKey); strings.Contains(entry, "ellwether") {
-		return fmt.Errorf("it is still started at login: %s", entry)
+	if s.hasEntry(ctx) {
+		return fmt.Errorf("it is still started at login: %s", s.registry(ctx, loginKey))
+	}
+	if said := s.registry(ctx, approvedKey); strings.Contains(said, "ellwether") {
+		return fmt.Errorf("what Task Manager said of it is still there: %s", said)
 	}
 	if exists(s.user("AppData", "Local", "Bellwether", "engine.json")) {
 		return errors.New("the app was not ended in order: its engine.json is there")

@@ -44,8 +44,10 @@ func (s *suite) wineTests(ctx context.Context) error {
 		s.try("the app runs, and its icon is in the task bar", func() error { return stage.runs(ctx) }),
 		s.try("an app on this machine is answered", func() error { return stage.answers(ctx) }),
 		s.try("Pause in the menu pauses", func() error { return stage.pauses(ctx) }),
-		s.try("Start at login writes the entry", func() error { return stage.startsAtLogin(ctx) }),
+		s.try("Start at login writes the entry, and takes it away", func() error { return stage.startsAtLogin(ctx) }),
+		s.try("without WebView2 the browser opens, and the log says why", func() error { return stage.opensTheBrowser(ctx) }),
 		s.try("the setup replaces a running app and starts it again", func() error { return stage.upgrades(ctx) }),
+		s.try("what Task Manager switches off is off, and stays off", func() error { return stage.vetoes(ctx) }),
 		s.try("uninstalling ends the app and leaves the settings", func() error { return stage.uninstalls(ctx) }),
 		s.try("uninstalling with /PURGE leaves nothing", func() error { return stage.purges(ctx) }),
 	)
@@ -210,18 +212,6 @@ func (s *wineStage) pauses(ctx context.Context) error {
 		return fmt.Errorf("status says %s", said)
 	}
 	return nil
-}
-
-const loginKey = `HKCU\Software\Microsoft\Windows\CurrentVersion\Run`
-
-// startsAtLogin clicks the second item of the menu's fourth part.
-func (s *wineStage) startsAtLogin(ctx context.Context) error {
-	if err := s.choose(ctx, "login", 3, 1); err != nil {
-		return err
-	}
-	return poll(ctx, startWithin, "the entry starts the app", func() bool {
-		return strings.Contains(s.registry(ctx, loginKey), `\bellwether-app.exe app --hidden`)
-	})
 }
 
 // choose opens the menu and clicks an item: the nth of a part, both from 0.
