@@ -110,7 +110,7 @@ func (e *chatEncoder) End(dst []byte) []byte {
 
 // encodeChatReply renders a chat.completion object.
 func encodeChatReply(_ *Request, id *Identity, rep *Reply) []byte {
-	dst := make([]byte, 0, 512+len(rep.Text)+2*len(rep.Thinking))
+	dst := make([]byte, 0, 320+len(rep.Text)+2*len(rep.Thinking))
 	dst = appendOpenAIHead(dst, id, "chatcmpl-", "chat.completion")
 	dst = append(dst, `"choices":[{"index":0,"message":{"role":"assistant","content":`...)
 	dst = AppendText(dst, rep.Text)

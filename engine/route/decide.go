@@ -11,15 +11,18 @@ import (
 // arguments, changes none of them, and gives the same decision for the same
 // input, whatever the order of nodes and deployments in it (routing.md 1 to 8).
 func Decide(v *View, p *Policy, q *Query) *Decision {
-	j := &judge{v: v, p: p, q: q, d: &Decision{
+	d := &Decision{
 		ConfigHash: p.Hash, RegistryVersion: v.Fleet.Version, Profile: q.Needs.Profile,
-		Candidates: []Candidate{},
-	}}
+	}
+	j := judges.Get().(*judge)
+	j.v, j.p, j.q, j.d = v, p, q, d
 	j.resolve()
 	j.look()
 	j.choose()
 	j.finish()
-	return j.d
+	j.forget()
+	judges.Put(j)
+	return d
 }
 
 // choose picks the model, then the node (routing.md 7):
@@ -226,8 +229,7 @@ func (j *judge) otherModel() *cand {
 			d := &node.Deployments[k]
 			lane := j.v.Lanes[d.ID]
 			if state := stateOf(d, lane); state == fleet.Loaded && j.wantOf(d) < 0 {
-				j.cands = append(j.cands, &cand{Candidate: Candidate{Deployment: d.ID, Depth: lane.Depth()},
-					want: len(j.wants) - 1, node: node, dep: d, lane: lane, state: state})
+				j.candidate(len(j.wants)-1, node, d, lane).state = state
 			}
 		}
 	}
@@ -273,11 +275,17 @@ func (j *judge) finish() {
 			return 1
 		}
 	})
+	out := 0
 	for _, c := range j.cands {
 		if len(c.out) > 0 {
 			j.exclusions()[c.Deployment] = c.out
-			continue
+			out++
 		}
-		j.d.Candidates = append(j.d.Candidates, c.Candidate)
+	}
+	j.d.Candidates = make([]Candidate, 0, len(j.cands)-out)
+	for _, c := range j.cands {
+		if len(c.out) == 0 {
+			j.d.Candidates = append(j.d.Candidates, c.Candidate)
+		}
 	}
 }

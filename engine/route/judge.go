@@ -28,6 +28,10 @@ type judge struct {
 	nodes  []nodeView
 	cands  []*cand // in the order of their wants, from look on until finish
 	d      *Decision
+	// made are all candidates there have been room for so far; the first used of
+	// them are taken.
+	made []*cand
+	used int
 
 	// median is the fleet's median memory bandwidth, GB/s; 0 = none is known.
 	median float64
@@ -83,11 +87,11 @@ func (c *cand) note(s string) {
 
 // look finds the candidates and judges each of them.
 func (j *judge) look() {
-	j.nodes = make([]nodeView, len(j.v.Fleet.Nodes))
+	j.nodes = slices.Grow(j.nodes[:0], len(j.v.Fleet.Nodes))[:len(j.v.Fleet.Nodes)]
 	j.d.Nodes = make([]NodeName, len(j.v.Fleet.Nodes))
 	for i := range j.v.Fleet.Nodes {
 		n := &j.v.Fleet.Nodes[i]
-		j.nodes[i] = nodeView{Node: n}
+		j.nodes[i] = nodeView{Node: n, pools: j.nodes[i].pools, asked: j.nodes[i].asked}
 		j.d.Nodes[i] = NodeName{n.Node, n.Name}
 	}
 	slices.SortFunc(j.d.Nodes, func(a, b NodeName) int { return strings.Compare(a.ID, b.ID) })
@@ -114,8 +118,9 @@ func (j *judge) look() {
 // lookAtNode checks the node once and collects its deployments of wanted models.
 func (j *judge) lookAtNode(n *nodeView) {
 	j.checkNode(n)
-	n.pools = poolViews(n.Node)
-	n.asked = make([]bool, len(n.Deployments))
+	n.pools = poolViews(n.pools, n.Node)
+	n.asked = slices.Grow(n.asked[:0], len(n.Deployments))[:len(n.Deployments)]
+	clear(n.asked)
 	for k := range n.Deployments {
 		d := &n.Deployments[k]
 		i := j.wantOf(d)
@@ -125,10 +130,7 @@ func (j *judge) lookAtNode(n *nodeView) {
 		n.asked[k] = true
 		lane := j.v.Lanes[d.ID]
 		j.wants[i].known = true
-		j.cands = append(j.cands, &cand{
-			Candidate: Candidate{Deployment: d.ID, Depth: lane.Depth()},
-			want:      i, node: n, dep: d, lane: lane, state: stateOf(d, lane),
-		})
+		j.candidate(i, n, d, lane).state = stateOf(d, lane)
 	}
 }
 

@@ -17,8 +17,8 @@ type poolView struct {
 	measured  bool  // something is known of the pool at all
 }
 
-func poolViews(n *fleet.Node) []poolView {
-	views := make([]poolView, len(n.Pools))
+func poolViews(room []poolView, n *fleet.Node) []poolView {
+	views := slices.Grow(room[:0], len(n.Pools))[:len(n.Pools)]
 	for i := range n.Pools {
 		p := &n.Pools[i]
 		v := poolView{Pool: p, at: i, held: p.Held(), measured: p.Free.Known || p.Limit > 0}
