@@ -248,7 +248,7 @@ func RenderReason(r Reason) string {
 	case "pulled_when_free":
 		return "an idle slot took it over from the queue of " + t(0)
 	case "ask_pull":
-		return t(0) + " is not installed, and its owner is asked whether to fetch it"
+		return "no machine has a model called " + t(0) + ": its owner is asked whether to fetch it" + nearWords(t(1), t(2))
 	default:
 		if words, ok := contractReason(r, t); ok {
 			return words

@@ -4,6 +4,7 @@
 import { Connection, patience, type Effects, type Link, type Socket } from './connection';
 import { emptySections, type FeedState } from './feed';
 import { natural } from './order';
+import { modelOf, nodeOf } from './record';
 import type { DecisionRow, EngineView, NodeView, Section, Sections } from './wire';
 
 class Fleet {
@@ -113,6 +114,11 @@ export function nodeName(id: string): string {
 /** named puts machines' names in the place of their ids, in a deployment's id or in a text that holds some. */
 export function named(text: string): string {
   return text.replace(/[\w-]+(?=\/)/g, (id) => fleet.nodes[id]?.name ?? id);
+}
+
+/** askedFor is the model that was asked for, also where it was asked for by a deployment's id. */
+export function askedFor(name: string): string {
+  return name.includes('/') && fleet.nodes[nodeOf(name)] ? modelOf(name) : name;
 }
 
 /** runtimeWord names a deployment's runtime where its machine has several, else "". */

@@ -8,8 +8,9 @@ import apps from '../../../engine/admin/testdata/wire/apps.json';
 import decision from '../../../engine/admin/testdata/wire/decision.json';
 import history from '../../../engine/admin/testdata/wire/history.json';
 import refused from '../../../engine/admin/testdata/wire/decision_refused.json';
-import { named, runtimeWord } from '../lib/fleet.svelte';
+import { askedFor, named, runtimeWord } from '../lib/fleet.svelte';
 import { pages } from './pages';
+import './rest'; // read before a test's time begins
 import RecordView from './Decisions/RecordView.svelte';
 
 /** raw are the words of code that somebody can read, but for what is marked as code: names of settings, of API fields, of commands. */
@@ -57,5 +58,6 @@ it('names the machine of an id, and the runtime where a machine has several', ()
   const tower = Object.keys(goldenHello().state.nodes).find((id) => id !== studio)!;
   expect(named(`no machine could serve ${studio}/ollama/qwen3:8b, ${tower}/ollama/x; see https://${studio}.example/y`)).toBe(`no machine could serve studio/ollama/qwen3:8b, tower/ollama/x; see https://${studio}.example/y`);
   expect(named('hf.co/a/b:q4')).toBe('hf.co/a/b:q4');
+  expect([askedFor(`${studio}/ollama/hf.co/a/b:q4`), askedFor('hf.co/a/b:q4'), askedFor('qwen3:8b')]).toEqual(['hf.co/a/b:q4', 'hf.co/a/b:q4', 'qwen3:8b']);
   expect([runtimeWord(`${studio}/ollama/m`), runtimeWord(`${tower}/ollama/m`), runtimeWord('')]).toEqual(['ollama', '', '']);
 });
