@@ -56,6 +56,9 @@ func (a *Agent) Doctor(ctx context.Context) []Finding {
 				down[len(out)] = state.Kind
 			}
 			out = append(out, s.diagnose(srv)...)
+			if f, there := s.othersFinding(srv); there {
+				out = append(out, f)
+			}
 		}
 		out = append(out, s.checkOwner()...)
 		out = append(out, s.checkMachine()...)

@@ -166,6 +166,7 @@ func (m *ended) on(s *state) {
 	l.remove(le)
 	s.admitted--
 	now := s.now()
+	l.usedAt = now
 	var hold time.Duration
 	if m.uncertain && s.set.UncertainHold > 0 {
 		hold = s.set.UncertainHold

@@ -33,6 +33,8 @@ type server struct {
 	told       int                          // the most models it says it keeps, 0 = it does not say
 	models     map[string]*fleet.Deployment // by canonical name; published values, never changed
 
+	othersAt time.Time // when work that is not ours was seen there last
+
 	weights map[string]weights // of those models whose file is known; never changed
 
 	tried   bool        // at least one observation came back, good or not
@@ -315,6 +317,7 @@ func (s *state) onSeen(srv *server, inv *runtime.Inventory, started time.Time) {
 		srv.models[fleet.CanonicalModel(d.ID.Model)] = d
 	}
 	s.noteMoves(srv, known, before, started)
+	s.noteOthers(srv, known)
 	if inv.ReportsResidency {
 		held := s.held()
 		s.ledger.Observe(s.observation(srv, started))

@@ -60,10 +60,12 @@ type lane struct {
 	// The agent's own knowledge of residency, newer than the last observation
 	// where it is later than that one's start.
 	loadedAt, unloadedAt time.Time
-	context              int // tokens our last load asked for, 0 = the runtime's own
-	size                 measure
-	pace                 pace
-	work                 parallel
+	// usedAt is when something of ours ran there last: a request's end, an order.
+	usedAt  time.Time
+	context int // tokens our last load asked for, 0 = the runtime's own
+	size    measure
+	pace    pace
+	work    parallel
 }
 
 // measure is a deployment's size as last seen in memory.
