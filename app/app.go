@@ -92,7 +92,7 @@ func (a *app) withTray(ctx context.Context, place tray.Place, unlock func()) err
 	listen, deaf := context.WithCancel(context.WithoutCancel(ctx))
 	work.Go(func() { defer deaf(); d.run() })
 	work.Go(func() { a.client.follow(listen, d.told, d.lost) })
-	work.Go(func() { a.watchHost(ctx, place) })
+	work.Go(func() { a.watchHost(ctx, place, d.hosted) })
 	d.tell((*desk).startEngine)
 	// The tray outlives ctx: it shows how the engine stops, until the desk closes
 	// its states.
@@ -120,6 +120,11 @@ func (a *app) headless(ctx context.Context, why error) error {
 	}
 	a.say("No icon is shown: %s. Serving without one at %s; Ctrl-C ends it, bellwether open shows the admin UI.\n", reason(why), eng.Address())
 	a.o.Log.Info("no tray; serving without an icon", "why", reason(why), "address", eng.Address())
+	told, stop := context.WithCancel(ctx)
+	var telling sync.WaitGroup
+	telling.Go(func() { a.keepTelling(told, noSession(why)) })
+	defer telling.Wait()
+	defer stop()
 	return eng.Run(ctx)
 }
 

@@ -45,8 +45,8 @@ func (d *desk) do(ctx context.Context, action tray.Action) error {
 		return copyText(action.Subject)
 	case tray.OpenWindow:
 		return d.a.open(ctx)
-	case tray.ToggleLogin:
-		return d.toggleLogin(ctx)
+	case tray.LoginOn, tray.LoginOff:
+		return d.toggleLogin(ctx, action.Name == tray.LoginOn)
 	case tray.ViewLog:
 		return d.a.viewLog()
 	case tray.StartEngine:
@@ -103,21 +103,19 @@ func (d *desk) keep() {
 	d.after, d.asked = false, false
 }
 
-func (d *desk) toggleLogin(ctx context.Context) error {
-	status, err := d.a.o.Login.Status(ctx)
-	if err == nil {
-		// The engine remembers that its owner decided, and asks no more.
-		err = d.a.client.post(ctx, "/admin/login-item", map[string]bool{"on": !status.On}, nil)
-		switch {
-		case !errors.Is(err, errNoEngine):
-		case status.On:
-			err = d.a.o.Login.Disable(ctx)
-		default:
-			err = d.a.o.Login.Enable(ctx)
-		}
+// toggleLogin has the engine switch it, as every window and the CLI do; what
+// comes of it is in the feed. Without an engine the system is asked here.
+func (d *desk) toggleLogin(ctx context.Context, on bool) error {
+	err := d.a.client.post(ctx, "/admin/login-item", map[string]bool{"on": on}, nil)
+	if !errors.Is(err, errNoEngine) {
+		return err
 	}
-	login := d.a.login(ctx) // as the system has it now, whatever came of it
-	d.tell(func(d *desk) { d.login = login })
+	if on {
+		err = d.a.o.Login.Enable(ctx)
+	} else {
+		err = d.a.o.Login.Disable(ctx)
+	}
+	d.tell((*desk).lookAtLogin)
 	return err
 }
 
@@ -126,7 +124,12 @@ func (a *app) login(ctx context.Context) tray.Login {
 	if err != nil {
 		return tray.Login{Reason: err.Error()}
 	}
-	return tray.Login{Known: status.Known, On: status.On, Fixed: !status.On && !status.Can, Reason: oneLine(status.Reason)}
+	return loginLine(status.Known, status.On, status.Can, status.Reason)
+}
+
+// loginLine is the start at login in the tray's words.
+func loginLine(known, on, can bool, reason string) tray.Login {
+	return tray.Login{Known: known, On: on, Fixed: !on && !can, Reason: oneLine(reason)}
 }
 
 func (a *app) pause(ctx context.Context, until time.Time) error {

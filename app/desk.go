@@ -9,6 +9,8 @@ import (
 
 	"bellwether/app/notice"
 	"bellwether/app/tray"
+	"bellwether/engine/admin"
+	"bellwether/engine/pulse"
 	"bellwether/platform/desktop"
 )
 
@@ -36,8 +38,10 @@ type desk struct {
 	heard   *news // the last of the feed
 	linked  bool  // the feed stands
 	lostAt  time.Time
-	wishes  uint64 // for the window, that were seen
-	login   tray.Login
+	wishes  uint64      // for the window, that were seen
+	login   tray.Login  // while no engine tells it
+	logins  pulse.Round // of looks at it
+	icon    iconNews
 	asked   bool // the owner was asked what becomes of running requests
 	after   bool // quit when they have ended
 	notice  string
@@ -47,9 +51,15 @@ type desk struct {
 	err     error
 }
 
-// How often the desk looks at what rings no bell: the age of what is shown, and
-// whether the login item is as it was.
+// How often the desk looks at what rings no bell: the age of what is shown,
+// whether the login item is as it was, and whether the icon takes what it is told.
 const lookEvery = 5 * time.Second
+
+// lookBound is how long a look at the login item may take.
+const lookBound = 15 * time.Second
+
+// leavePatience is how long the way out waits for what was begun.
+const leavePatience = 20 * time.Second
 
 // A program whose engine we share may be slow to start; one that does not
 // answer for longer is told of. One that ended is told of after a moment, for a
@@ -60,7 +70,8 @@ const (
 )
 
 func newDesk(ctx context.Context, a *app, stop context.CancelFunc) *desk {
-	return &desk{a: a, ctx: ctx, stop: stop, in: make(chan func(*desk)), gone: make(chan struct{}), states: make(chan tray.State, 1), since: time.Now()}
+	return &desk{a: a, ctx: ctx, stop: stop, in: make(chan func(*desk)), gone: make(chan struct{}), states: make(chan tray.State, 1), since: time.Now(),
+		logins: pulse.Round{Bound: lookBound}, icon: iconNews{round: pulse.Round{Bound: tellBound}}}
 }
 
 // tell hands the loop something to do; dropped once it has ended.
@@ -88,6 +99,7 @@ func (d *desk) run() {
 		case <-look.C:
 			d.lookAtLogin()
 			d.notify(time.Now())
+			d.tellIcon(time.Now())
 			if d.engine != nil && d.rest.due(time.Now()) {
 				d.work.Go(giveBack)
 			}
@@ -95,7 +107,9 @@ func (d *desk) run() {
 	}
 	close(d.gone)
 	close(d.states)
-	d.work.Wait()
+	if !pulse.Wait(&d.work, leavePatience) {
+		d.a.o.Log.Warn("something that was begun did not come back; it is left behind")
+	}
 }
 
 // over reports that nothing is left to wait for.
@@ -107,7 +121,11 @@ func (d *desk) publish() {
 	s := d.state(time.Now())
 	select {
 	case <-d.states:
+		if d.icon.waits.IsZero() {
+			d.icon.waits = time.Now()
+		}
 	default:
+		d.icon.waits = time.Time{}
 	}
 	d.states <- s // the only sender: there is room
 }
@@ -131,7 +149,10 @@ func (d *desk) state(now time.Time) tray.State {
 	if d.engine != nil && s.Address == "" {
 		s.Address = d.engine.Address()
 	}
-	s.Login, s.Asked, s.Notice = d.login, d.asked, d.notice
+	if !d.linked { // else as the engine has it
+		s.Login = d.login
+	}
+	s.Asked, s.Notice = d.asked, d.notice
 	return s
 }
 
@@ -229,6 +250,7 @@ func (d *desk) hear(n news) {
 		d.openWindow()
 	}
 	d.notify(n.at)
+	d.tellIcon(n.at)
 	if n.state.Active == 0 {
 		d.asked = false
 		if d.after {
@@ -272,11 +294,30 @@ func (d *desk) openWindow() {
 }
 
 // lookAtLogin reads whether the program starts at login, which is the system's
-// to know.
+// to know. While an engine tells that, nobody else looks.
 func (d *desk) lookAtLogin() {
+	if d.linked {
+		return
+	}
+	ticket, ok := d.logins.Begin(time.Now())
+	if !ok {
+		return
+	}
 	d.work.Go(func() {
 		login := d.a.login(d.ctx)
-		d.tell(func(d *desk) { d.login = login })
+		d.tell(func(d *desk) {
+			if d.logins.End(ticket) {
+				d.login = login
+			}
+		})
+	})
+}
+
+// hosted takes how the desktop shows the icon.
+func (d *desk) hosted(word admin.TrayReport) {
+	d.tell(func(d *desk) {
+		d.icon.host = word
+		d.tellIcon(time.Now())
 	})
 }
 
@@ -286,7 +327,11 @@ func (d *desk) drop() {
 	d.tell(func(d *desk) {
 		if d.engine == nil {
 			d.stop()
+			return
 		}
+		d.icon.host = admin.TrayReport{State: admin.TrayUnseen, Text: "No icon is shown: the desktop's session has ended.",
+			Remedy: "The next start of Bellwether in a session shows this one."}
+		d.tellIcon(time.Now())
 	})
 }
 

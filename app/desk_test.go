@@ -13,6 +13,7 @@ import (
 	"go.uber.org/goleak"
 
 	"bellwether/app/tray"
+	"bellwether/engine/admin"
 	"bellwether/platform/desktop"
 )
 
@@ -103,6 +104,45 @@ func TestASilentEngineIsShownWithTheAgeOfItsFigures(t *testing.T) {
 		if v := tray.Menu(s.shown()); v.Tooltip != "studio: serving, 0 running" {
 			t.Errorf("after its word: %q", v.Tooltip)
 		}
+	})
+}
+
+// P-37 for the icon: the tray's loop really hangs, in the middle of drawing. The
+// engine is told, for its Health page; once it draws again, that too.
+func TestAnIconThatTakesNoNewsIsTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := sit(t, func() (Engine, error) { return &fakeEngine{}, nil })
+		defer s.leaves()
+		release, drawn := make(chan struct{}), make(chan struct{})
+		go func() { // the tray: it takes one state, hangs over it, and goes on
+			defer close(drawn)
+			<-s.states
+			<-release
+			for range s.states {
+			}
+		}()
+		word := func() (w admin.TrayReport) {
+			s.tell(func(d *desk) { w = d.icon.word(time.Now()) })
+			synctest.Wait()
+			return w
+		}
+		s.hosted(admin.TrayReport{State: admin.TrayShown})
+		s.told(say("studio", 1))
+		time.Sleep(stuckAfter - lookEvery)
+		if w := word(); w.State != admin.TrayShown {
+			t.Errorf("too early: %+v", w)
+		}
+		time.Sleep(3 * lookEvery)
+		if w := word(); w.State != admin.TrayStuck || !strings.Contains(w.Text, "has taken no news since") || w.Remedy == "" {
+			t.Errorf("while it hangs: %+v", w)
+		}
+		close(release)
+		time.Sleep(2 * lookEvery)
+		if w := word(); w.State != admin.TrayShown {
+			t.Errorf("once it draws again: %+v", w)
+		}
+		s.end()
+		<-drawn
 	})
 }
 

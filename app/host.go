@@ -20,24 +20,63 @@ const hostPatience = 30 * time.Second
 // hostNoted is there once its owner was told that no icon can be shown.
 const hostNoted = "tray-notice"
 
-// watchHost tells the owner, once and for all, when nothing shows the icon. One
-// that appears later is found by the tray itself.
-func (a *app) watchHost(ctx context.Context, place tray.Place) {
+// hostNews is how the icon fares as far as the desktop goes.
+type hostNews func(admin.TrayReport)
+
+// watchHost follows whether something shows the icon, and tells. Its owner is
+// told that nothing does after a while, for a desktop takes its time, and once
+// and for all. What appears later is found by the tray itself.
+func (a *app) watchHost(ctx context.Context, place tray.Place, tell hostNews) {
 	wait := a.o.HostPatience
 	if wait == 0 {
 		wait = hostPatience
 	}
-	if place.Host(ctx) {
+	hosts, err := place.Hosts(ctx)
+	if err != nil {
+		a.o.Log.Debug("whether something shows the icon is not known", "err", err)
 		return
 	}
-	select {
-	case <-ctx.Done():
-		return
-	case <-time.After(wait):
+	patience := time.NewTimer(wait)
+	defer patience.Stop()
+	for {
+		select {
+		case there, open := <-hosts:
+			switch {
+			case !open:
+				return
+			case there:
+				patience.Stop()
+				tell(admin.TrayReport{State: admin.TrayShown})
+			default:
+				tell(noHost())
+				patience.Reset(wait)
+			}
+		case <-patience.C:
+			a.noteNoHost()
+		}
 	}
-	if place.Host(ctx) {
-		return
+}
+
+// noHost is the word on a desktop that shows no icons.
+func noHost() admin.TrayReport {
+	return admin.TrayReport{State: admin.TrayUnseen, Text: "Tray host missing: nothing on this desktop shows icons of programs.",
+		Remedy: hostHelp(os.Getenv("XDG_CURRENT_DESKTOP")) + asGood}
+}
+
+// noSession is the word on a session without a bus.
+func noSession(why error) admin.TrayReport {
+	if !graphical(os.Getenv) {
+		return admin.TrayReport{State: admin.TrayUnseen, Text: "No icon is shown: " + reason(why) + ", as on a machine without a desktop.",
+			Remedy: "bellwether serve runs the same without looking for one." + asGood}
 	}
+	return admin.TrayReport{State: admin.TrayUnseen, Text: "No icon is shown: " + reason(why) + ".",
+		Remedy: "Start it from the desktop's own session." + asGood}
+}
+
+const asGood = " bellwether open and the browser do everything the icon does."
+
+// noteNoHost tells its owner, once, that no icon can be shown.
+func (a *app) noteNoHost() {
 	help := hostHelp(os.Getenv("XDG_CURRENT_DESKTOP"))
 	a.o.Log.Warn("nothing on this desktop shows the icon; bellwether open shows the admin UI", "help", help)
 	path := filepath.Join(a.o.Folders.Data, hostNoted)
@@ -58,15 +97,18 @@ func TrayFinding(ctx context.Context) (admin.Finding, bool) {
 		return admin.Finding{}, false
 	}
 	place, err := tray.Find(ctx)
+	word := admin.TrayReport{State: admin.TrayShown, Text: "The desktop shows icons of programs."}
 	switch {
 	case err != nil:
-		return admin.Finding{ID: "tray", Severity: "note", Text: "No icon can be shown: " + reason(err) + ".",
-			Remedy: "Start it from the desktop's own session. bellwether open and the browser do everything the icon does."}, true
+		word = noSession(err)
 	case !place.Host(ctx):
-		return admin.Finding{ID: "tray", Severity: "note", Text: "Tray host missing: nothing on this desktop shows icons of programs.",
-			Remedy: hostHelp(os.Getenv("XDG_CURRENT_DESKTOP")) + " bellwether open and the browser do everything the icon does."}, true
+		word = noHost()
 	}
-	return admin.Finding{ID: "tray", Severity: "ok", Text: "The desktop shows icons of programs."}, true
+	severity := "note"
+	if word.State == admin.TrayShown {
+		severity = "ok"
+	}
+	return admin.Finding{ID: "tray", Severity: severity, Text: word.Text, Remedy: word.Remedy}, true
 }
 
 // graphical reports that this is a session with a screen.

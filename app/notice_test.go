@@ -3,13 +3,16 @@
 package app
 
 import (
+	"context"
 	"io"
 	"log/slog"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"bellwether/app/tray"
+	"bellwether/engine/admin"
 	"bellwether/platform/desktop"
 	"bellwether/platform/desktop/desktoptest"
 )
@@ -29,16 +32,32 @@ func TestAMissingTrayHostIsToldOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	a := newApp(Options{Folders: folders, Out: io.Discard, Log: slog.New(slog.DiscardHandler), HostPatience: time.Millisecond})
-	a.watchHost(t.Context(), place)
-	select {
-	case got := <-shown:
-		if !strings.Contains(got.Title, "without an icon") || !strings.Contains(got.Text, "gnome-shell-extension-appindicator") {
-			t.Errorf("told %q", got)
-		}
-	case <-time.After(10 * time.Second):
-		t.Fatal("nothing was told")
+	told := make(chan admin.TrayReport, 8) // more than may come
+	watch := func() (end func()) {
+		ctx, stop := context.WithCancel(t.Context())
+		var work sync.WaitGroup
+		work.Go(func() { a.watchHost(ctx, place, func(r admin.TrayReport) { told <- r }) })
+		return func() { stop(); work.Wait() }
 	}
-	a.watchHost(t.Context(), place)
+	end := watch()
+	if got := <-told; got.State != admin.TrayUnseen || !strings.Contains(got.Text, "Tray host missing") || !strings.Contains(got.Remedy, "gnome-shell-extension-appindicator") {
+		t.Errorf("the engine was told %+v", got)
+	}
+	if got := <-shown; !strings.Contains(got.Title, "without an icon") || !strings.Contains(got.Text, "gnome-shell-extension-appindicator") {
+		t.Errorf("told %q", got)
+	}
+	panel := bus.ShowIcons(t) // it is cured when one appears, and told of again when it leaves
+	if got := <-told; got.State != admin.TrayShown {
+		t.Errorf("with a panel: %+v", got)
+	}
+	panel.Leave(t)
+	if got := <-told; got.State != admin.TrayUnseen {
+		t.Errorf("without it again: %+v", got)
+	}
+	end()
+	end = watch()
+	<-told
+	end()
 	select {
 	case got := <-shown:
 		t.Errorf("told again: %q", got)

@@ -36,6 +36,8 @@ func (p *picture) show() tray.State {
 		return cmp.Or(first(b.Here)-first(a.Here), strings.Compare(a.Name, b.Name), strings.Compare(a.ID, b.ID))
 	})
 	s.Models = p.models()
+	l := &p.engine.Login
+	s.Login = loginLine(l.Known, l.On, l.Can, l.Reason)
 	return s
 }
 

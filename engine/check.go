@@ -11,6 +11,7 @@ import (
 	"bellwether/engine/admin"
 	"bellwether/engine/evidence"
 	"bellwether/engine/fleet"
+	"bellwether/engine/pulse"
 	"bellwether/engine/queue"
 	"bellwether/engine/route"
 	"bellwether/engine/store"
@@ -92,6 +93,8 @@ type scene struct {
 	approvals *approvals
 	// login is why start_at_login: on could not be carried out; nil = nothing.
 	login *desktop.LoginStatus
+	hung  []pulse.Hang // loops that do not come round
+	tray  *trayNews    // nil = nobody has told
 
 	do actions
 }
@@ -110,11 +113,16 @@ type actions struct {
 var sceneChecks = []func(*scene) []check{
 	checkNodes, checkPower, checkHeat, checkRuntimes, checkModels, checkCapabilities, checkGrades, checkSizes, checkDeadlines,
 	checkApprovals, checkAliases, checkCircuits, checkDoubts, checkHeld, checkLanes, checkFailures,
-	checkRecords, checkDisk, checkLog, checkLogin, checkPrivate, checkClock,
+	checkRecords, checkDisk, checkLog, checkLogin, checkLoops, checkTray, checkPrivate, checkClock,
 }
 
-// checks runs all of them, the worst first. Every id is there once.
+// checks runs all of them, the worst first. Every id is there once. Where one
+// hangs it answers what was found before, and says so.
 func (e *Engine) checks(ctx context.Context) []check {
+	return e.looks.run(ctx, time.Now(), e.lookAll)
+}
+
+func (e *Engine) lookAll(ctx context.Context) []check {
 	s := e.scene(ctx)
 	var all []check
 	for _, f := range e.findings() {
@@ -157,7 +165,7 @@ func titleOf(id string) string {
 	title := map[string]string{
 		"port": "Address for apps", "keys": "API keys", "store": "Decision records", "settings": "Settings file", "catalogue": "Catalogue of your own",
 		"declarations": "Declarations", "embeddings": "Embedding contracts", "policy": "Fleet policy", "runtime": "Runtime", "program": "Program", "pool": "Memory pool",
-		"memory": "Memory", "gpu": "Graphics card", "pause": "Pause", "state": "Saved state", "agent": "Node",
+		"memory": "Memory", "gpu": "Graphics card", "pause": "Pause", "state": "Saved state", "agent": "Node", "hang": "No answer:", "bypass": "Apps beside",
 	}[kind]
 	if title == "" {
 		return id
@@ -200,7 +208,7 @@ func (e *Engine) doctor(ctx context.Context) []admin.Finding {
 func (e *Engine) scene(ctx context.Context) *scene {
 	s := &scene{
 		now: time.Now(), config: e.conf(), policy: e.policy.Load(), snap: e.registry.Snapshot(), queue: e.queue.Status(),
-		book: e.evidence.Book(), store: e.store.Health(), logErr: e.logErr, jump: e.clock.last(), approvals: &e.approvals, login: e.loginTrouble(ctx),
+		book: e.evidence.Book(), store: e.store.Health(), logErr: e.logErr, jump: e.clock.last(), approvals: &e.approvals, login: e.loginTrouble(ctx), hung: e.hangs.Hung(), tray: e.tray.Load(),
 		recent:  e.recent(ctx, time.Now().Add(-failuresWithin), 200),
 		exposed: e.exposedFiles(),
 	}

@@ -367,7 +367,7 @@ func TestASettingThatAVariableFixesIsNotChanged(t *testing.T) {
 	}
 }
 
-// What goes out of the house must not hold what is said in it.
+// P-42: what goes out of the house must not hold what is said in it.
 func TestABundleHoldsNoSecretsPromptsOrPlaces(t *testing.T) {
 	home, err := os.UserHomeDir()
 	if err != nil {

@@ -39,6 +39,7 @@ import (
 	"bellwether/engine/fleet"
 	"bellwether/engine/gateway"
 	"bellwether/engine/measure"
+	"bellwether/engine/pulse"
 	"bellwether/engine/queue"
 	"bellwether/engine/route"
 	"bellwether/engine/runtime"
@@ -125,13 +126,20 @@ type Engine struct {
 	moved   bool // the wanted port was taken at first start
 
 	windowAsked atomic.Uint64 // wishes to see the admin window
+
+	login    atomic.Pointer[admin.LoginView] // as last seen
+	tray     atomic.Pointer[trayNews]        // how the icon fares; nil = nobody has told
+	looks    lookout
+	hangs    *pulse.Watch
+	ticking  turn // of tick
+	watching turn // of watch
 }
 
 // New builds the engine and opens what it needs: the data folder's lock, the
 // store and the sockets. Another engine on the folder is a *desktop.HeldError,
 // a taken port a *PortTakenError. On an error nothing stays open.
 func New(o Options) (e *Engine, err error) {
-	e = &Engine{opts: o, log: o.Log, started: time.Now(), pulls: make(chan string, mostPulls), errands: make(chan func(context.Context), mostPulls)}
+	e = &Engine{opts: o, log: o.Log, started: time.Now(), pulls: make(chan string, mostPulls), errands: make(chan func(context.Context), mostPulls), ticking: newTurn(), watching: newTurn()}
 	e.config.Store(o.Config)
 	defer func() {
 		if err != nil {
@@ -282,6 +290,7 @@ func (e *Engine) assemble() error {
 	}}
 	e.measuring = &measuring{e: e}
 	e.feed, e.past = e.newFeed(), e.formerHour()
+	e.hangs = e.newWatch()
 	e.runs = admin.NewRuns(time.Now, e.feed.JobsChanged)
 	e.gateway = gateway.New(e.gatewayConfig())
 	return nil
@@ -353,7 +362,7 @@ func (e *Engine) gatewayConfig() gateway.Config {
 			Token: e.token, Version: e.opts.Version, NodeName: c.Node.Name, Address: e.browserAddress(), UI: e.opts.UI, Feed: e.feed, Past: e.past,
 			Status: e.Status, Store: e.store, UnderWay: e.underWay, Snapshot: e.Snapshot, Explain: e.explain,
 			Settings: settingsDesk{e}, Desk: uiDesk{e}, Node: ownerNode{e.node}, NodeID: e.nodeID, Measure: e.measuring, Runs: e.runs,
-			Background: e.inBackground, AskWindow: e.askWindow, Host: host{e}, Logs: e.logs, Log: e.log,
+			Background: e.inBackground, AskWindow: e.askWindow, TrayTold: e.trayTold, Host: host{e}, Logs: e.logs, Log: e.log,
 		}),
 		AdminToken: e.token, Metrics: reg, Log: e.log,
 		AskPull: func(model, app string) {
@@ -434,6 +443,8 @@ func (e *Engine) Run(ctx context.Context) error {
 	group.Go(func() error { return e.pull(work) })
 	group.Go(func() error { return e.feed.Run(traffic) })
 	group.Go(func() error { return e.runErrands(traffic) })
+	group.Go(func() error { return e.watchLogin(traffic) })
+	group.Go(func() error { e.hangs.Run(traffic); return nil })
 	e.inBackground(e.followLogin)
 	servers, failed := e.serve(&group)
 	state := State{Address: e.address, Admin: e.adminAddress(), Token: e.token, PID: os.Getpid(), Version: e.opts.Version, Started: e.started}
@@ -503,15 +514,20 @@ func finish(servers []*http.Server, patience time.Duration) bool {
 
 // tick judges liveness once a second and keeps the evidence once a minute.
 func (e *Engine) tick(ctx context.Context) error {
+	defer close(e.ticking.ended)
 	second := time.NewTicker(time.Second)
 	defer second.Stop()
 	changed := e.registry.Changed()
 	e.binder.Saved()
 	var passed seconds
+	kept := make(chan struct{}, 1) // holds a token while nothing is being kept
+	kept <- struct{}{}
+	defer func() { <-kept }()
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
+		case <-e.ticking.asked:
 		case now := <-second.C:
 			e.registry.Tick(now)
 			e.clock.see(now, now.Round(0))

@@ -7,6 +7,8 @@ import (
 	"testing"
 )
 
+// P-42: what a program without a screen says is in a file, which does not grow
+// for ever.
 func TestALogFileTurnsOverBySize(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "logs")
 	l, err := openLogFile(dir, logFileName)

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"net/http"
 	"strings"
+	"time"
 
 	"bellwether/engine/admin"
 	"bellwether/engine/dialect"
+	"bellwether/engine/pulse"
 	"bellwether/platform/desktop"
 )
 
@@ -176,21 +178,95 @@ func (h host) OpenURL(address string) error {
 func (h host) Login(ctx context.Context) admin.LoginView {
 	e := h.e
 	if e.opts.Login == nil {
-		return admin.LoginView{Reason: "this bellwether was started by another program, which says when", Remedy: ""}
+		return noLogin
 	}
 	e.logins.Lock()
 	defer e.logins.Unlock()
 	s, err := e.opts.Login.Status(ctx)
+	if err == nil && s.On {
+		if m := e.loginMemory(); !m.answered {
+			m.answered = true
+			e.rememberLogin(m)
+		}
+	}
+	return e.loginSees(s, err)
+}
+
+var noLogin = admin.LoginView{Reason: "this bellwether was started by another program, which says when"}
+
+// loginSees puts the system's word into the view, and keeps it for the feed.
+func (e *Engine) loginSees(s desktop.LoginStatus, err error) (v admin.LoginView) {
 	if err != nil {
-		return admin.LoginView{Reason: err.Error()}
+		v = admin.LoginView{Reason: err.Error()}
+	} else {
+		v = admin.LoginView{Known: s.Known, On: s.On, Can: s.Can, Reason: s.Reason, Remedy: s.Remedy, Entry: s.Entry,
+			Ask: e.opts.AskLogin && mayAsk(e.conf().StartAtLogin, e.loginMemory(), s)}
 	}
-	c, m := e.conf(), e.loginMemory()
-	if s.On && !m.answered {
-		m.answered = true
-		e.rememberLogin(m)
+	e.login.Store(&v)
+	return v
+}
+
+// loginSeen is the last look at the login item, for the feed.
+func (e *Engine) loginSeen() admin.LoginView {
+	if v := e.login.Load(); v != nil {
+		return *v
 	}
-	return admin.LoginView{Known: s.Known, On: s.On, Can: s.Can, Reason: s.Reason, Remedy: s.Remedy, Entry: s.Entry,
-		Ask: e.opts.AskLogin && mayAsk(c.StartAtLogin, m, s)}
+	return admin.LoginView{}
+}
+
+const (
+	loginEvery = 5 * time.Second  // between looks at the login item, which its user may change elsewhere
+	loginBound = 15 * time.Second // of one look
+)
+
+// watchLogin looks at the login item while somebody watches, until ctx ends. A
+// look that hangs is left behind, and another one begun.
+func (e *Engine) watchLogin(ctx context.Context) error {
+	if e.opts.Login == nil {
+		e.login.Store(&noLogin)
+		return nil
+	}
+	round := pulse.Round{Bound: loginBound}
+	type seen struct {
+		ticket uint64
+		status desktop.LoginStatus
+		err    error
+	}
+	came := make(chan seen)
+	look := func() {
+		ticket, ok := round.Begin(time.Now())
+		if !ok {
+			return
+		}
+		go func() {
+			s, err := e.opts.Login.Status(ctx)
+			select {
+			case came <- seen{ticket, s, err}:
+			case <-ctx.Done():
+			}
+		}()
+	}
+	look()
+	tick := time.NewTicker(loginEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+			if e.feed.Watched() {
+				look()
+			}
+		case s := <-came:
+			if !round.End(s.ticket) {
+				continue
+			}
+			before := e.loginSeen()
+			if e.loginSees(s.status, s.err) != before {
+				e.feed.Touched()
+			}
+		}
+	}
 }
 
 func (h host) SetLogin(ctx context.Context, on bool) error {

@@ -19,6 +19,7 @@ const watchEvery = 2 * time.Second
 
 // watch puts changed settings in force while the engine runs, until ctx ends.
 func (e *Engine) watch(ctx context.Context) error {
+	defer close(e.watching.ended)
 	look := time.NewTicker(watchEvery)
 	defer look.Stop()
 	seen := e.watched()
@@ -26,6 +27,8 @@ func (e *Engine) watch(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return nil
+		case <-e.watching.asked:
+			continue
 		case <-look.C:
 		}
 		if now := e.watched(); now != seen {

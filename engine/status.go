@@ -96,12 +96,7 @@ func (e *Engine) findings() []admin.Finding {
 	have := e.listeners[0].Addr().(*net.TCPAddr).Port
 	switch {
 	case err == nil && want != have && want != 0:
-		who := "another program"
-		if o, err := desktop.OwnerOfPort(context.Background(), want); err == nil {
-			who = o.Name
-		}
-		found = append(found, finding("port", "note", "Point apps at "+e.address+", or end it and start Bellwether with --listen "+e.conf().Listen+".",
-			"%s holds port %d, so apps are served at %s.", who, want, e.address))
+		found = append(found, e.portTaken(want))
 	default:
 		found = append(found, finding("port", "ok", "", "Apps are served at %s.", e.address))
 	}
@@ -114,6 +109,18 @@ func (e *Engine) findings() []admin.Finding {
 	found = append(found, e.clashFindings()...)
 	found = append(found, e.fleetPolicy.news.findings(e.fleetPolicy.Current())...)
 	return append(found, e.contractFindings()...)
+}
+
+// portTaken says who holds the port that apps look at first. What they send
+// there comes by nobody of ours.
+func (e *Engine) portTaken(want int) admin.Finding {
+	owner, err := desktop.OwnerOfPort(context.Background(), want)
+	if err != nil {
+		return finding("port", "note", "Point apps at "+e.address+", or start Bellwether with --listen "+e.conf().Listen+" where it is free by now.",
+			"Another program held port %d at the first start, so apps are served at %s.", want, e.address)
+	}
+	return finding("port", "note", "Point apps at "+e.address+", or end it and start Bellwether with --listen "+e.conf().Listen+".",
+		"%s holds port %d, so apps are served at %s; requests sent to port %d are not shown here.", owner.Name, want, e.address, want)
 }
 
 // storeFinding says whether decision records reach the disk, and what helps

@@ -33,7 +33,7 @@ func (e *Engine) view() admin.EngineView {
 		Version: e.opts.Version, StartedAt: e.started.UTC().Truncate(time.Millisecond), Address: e.address,
 		NodeID: e.nodeID, NodeName: c.Node.Name, Settled: e.registry.Snapshot().Settled,
 		RouterNodeID: e.nodeID, RouterName: c.Node.Name, RouterHere: true,
-		SettingsRevision: settingsDesk{e}.revision(), Measuring: e.measuringNow(), WindowAsked: e.windowAsked.Load(),
+		SettingsRevision: settingsDesk{e}.revision(), Measuring: e.measuringNow(), WindowAsked: e.windowAsked.Load(), Login: e.loginSeen(),
 		Store: admin.StoreView{OK: health.OK, Reason: health.Reason, DroppedRecords: health.Dropped, WaitingRecords: health.Waiting, FileBytes: health.Bytes},
 	}
 }

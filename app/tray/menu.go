@@ -25,7 +25,8 @@ const (
 	Copy          = "copy" // Subject: the address
 	OpenWindow    = "open"
 	Pair          = "pair"
-	ToggleLogin   = "login"
+	LoginOn       = "login-on"
+	LoginOff      = "login-off"
 	ViewLog       = "log"
 	StartEngine   = "start"
 	Quit          = "quit"       // asks while requests run
@@ -292,7 +293,10 @@ func machineLine(m *Machine) string {
 }
 
 func login(s *State) Item {
-	it := Item{Key: ToggleLogin, Label: "Start at login", Hidden: !s.Login.Known, Off: s.Login.Fixed, Tick: tick(s.Login.On), Do: Action{Name: ToggleLogin}}
+	it := Item{Key: "login", Label: "Start at login", Hidden: !s.Login.Known, Off: s.Login.Fixed, Tick: tick(s.Login.On), Do: Action{Name: LoginOn}}
+	if s.Login.On {
+		it.Do.Name = LoginOff
+	}
 	if s.Login.Reason != "" {
 		it.Label += " (" + s.Login.Reason + ")"
 	}

@@ -221,9 +221,13 @@ func TestStartAtLoginShowsWhatTheSystemSays(t *testing.T) {
 		{Login{Known: true, Fixed: true, Reason: "this Bellwether is gone tomorrow"}, false, Unticked, true, "Start at login (this Bellwether is gone tomorrow)"},
 	} {
 		menu := Menu(studio(func(s *State) { s.Login = c.login })).Menu
-		it := menu[slices.IndexFunc(menu, func(it Item) bool { return it.Key == ToggleLogin })]
+		it := menu[slices.IndexFunc(menu, func(it Item) bool { return it.Key == "login" })]
 		if it.Hidden != c.hidden || it.Tick != c.tick || it.Off != c.off || it.Label != c.label {
 			t.Errorf("%+v: hidden %v, tick %v, off %v, %q", c.login, it.Hidden, it.Tick, it.Off, it.Label)
+		}
+		// A click asks for the other of what was shown, not of what is by then.
+		if want := map[bool]string{true: LoginOff, false: LoginOn}[c.login.On]; it.Do.Name != want {
+			t.Errorf("%+v: a click does %q", c.login, it.Do.Name)
 		}
 	}
 }

@@ -14,4 +14,12 @@ func Find(context.Context) (Place, error) { return Place{}, nil }
 // Host reports whether something shows icons there.
 func (Place) Host(context.Context) bool { return true }
 
+// Hosts tells the same until ctx ends.
+func (Place) Hosts(ctx context.Context) (<-chan bool, error) {
+	out := make(chan bool, 1)
+	out <- true
+	go func() { <-ctx.Done(); close(out) }()
+	return out, nil
+}
+
 func (Place) watch() (lost <-chan struct{}, stop func(), err error) { return nil, func() {}, nil }

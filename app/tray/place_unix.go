@@ -71,6 +71,42 @@ func (p Place) Host(ctx context.Context) bool {
 	return err == nil && owned
 }
 
+// Hosts tells whether something shows icons: at once, and whenever that changes,
+// until ctx ends or the bus goes away; then the channel is closed.
+func (p Place) Hosts(ctx context.Context) (<-chan bool, error) {
+	conn, err := p.dial(ctx)
+	if err != nil {
+		return nil, err
+	}
+	changes := make(chan *dbus.Signal, 8) // more changes than that in a moment end as the last one says
+	conn.Signal(changes)
+	if err := conn.AddMatchSignal(dbus.WithMatchSender("org.freedesktop.DBus"), dbus.WithMatchMember("NameOwnerChanged"), dbus.WithMatchArg(0, watcher)); err != nil {
+		_ = conn.Close()
+		return nil, err
+	}
+	out := make(chan bool)
+	go func() {
+		defer close(out)
+		defer func() { _ = conn.Close() }()
+		for {
+			select {
+			case out <- p.Host(ctx): // as it is by now, whatever the signal said
+			case <-ctx.Done():
+				return
+			}
+			select {
+			case _, open := <-changes:
+				if !open {
+					return
+				}
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return out, nil
+}
+
 // watch tells when the bus goes away.
 func (p Place) watch() (lost <-chan struct{}, stop func(), err error) {
 	conn, err := p.dial(context.Background())

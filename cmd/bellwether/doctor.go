@@ -3,30 +3,81 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
 	"strings"
 
 	"bellwether/app"
 	"bellwether/assets"
 	"bellwether/engine"
 	"bellwether/engine/admin"
+	"bellwether/engine/fleet"
 )
 
-type doctorCmd struct{}
+type doctorCmd struct {
+	Bundle string `help:"Write what helps to find a fault into this zip file, without secrets, prompts and places." type:"path" placeholder:"FILE"`
+	Names  bool   `help:"Leave the names of machines in the bundle."`
+}
 
-func (doctorCmd) Run(e *environ) error {
+func (c *doctorCmd) Run(e *environ) error {
+	if c.Bundle != "" {
+		return c.bundle(e)
+	}
+	return c.examine(e)
+}
+
+// bundle asks the running engine for a support bundle. Only its owner may read
+// the file, and one that is there is not written over.
+func (c *doctorCmd) bundle(e *environ) error {
+	client, err := e.engine()
+	if err != nil {
+		return err
+	}
+	var zip []byte
+	path := "/admin/bundle"
+	if c.Names {
+		path += "?names=yes"
+	}
+	if err := client.call("GET", path, nil, &zip); err != nil {
+		return err
+	}
+	file, err := os.OpenFile(c.Bundle, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return coded(exitRefused, "%s is there already: name another file", c.Bundle)
+	}
+	if err != nil {
+		return fmt.Errorf("write the bundle: %w", err)
+	}
+	_, err = file.Write(zip)
+	if err := errors.Join(err, file.Close()); err != nil {
+		return fmt.Errorf("write the bundle: %w", err)
+	}
+	if e.cli.JSON {
+		return e.json(map[string]any{"path": c.Bundle, "bytes": len(zip)})
+	}
+	e.printf("%s holds %s: look through it before you send it.\n", c.Bundle, fleet.Bytes(int64(len(zip))))
+	return nil
+}
+
+func (c *doctorCmd) examine(e *environ) error {
 	client, err := e.engine()
 	var findings []admin.Finding
 	if err == nil {
 		err = client.call("GET", "/admin/doctor", nil, &findings)
 	}
-	var c *codedError
+	var none *codedError
 	switch {
-	case errors.As(err, &c) && c.code == exitNoEngine:
+	case errors.As(err, &none) && none.code == exitNoEngine:
 		findings = e.examine(err)
 	case err != nil:
 		return err
 	}
-	if f, said := app.TrayFinding(context.Background()); said { // of the session that asks, which the engine may not be in
+	if f, said := app.TrayFinding(context.Background()); said {
+		// Of the session that asks, and of now: what the icon's program has told the
+		// engine may be older. That the icon is stuck only that one knows.
+		findings = slices.DeleteFunc(findings, func(told admin.Finding) bool { return told.ID == f.ID && told.Severity != "warning" })
 		findings = append(findings, f)
 	}
 	if e.cli.JSON {
@@ -36,7 +87,7 @@ func (doctorCmd) Run(e *environ) error {
 	} else {
 		e.printFindings(findings)
 	}
-	if c != nil {
+	if none != nil {
 		return coded(exitNoEngine, "")
 	}
 	for _, f := range findings {

@@ -67,6 +67,8 @@ func occupy(t testing.TB, address string) (owner string) {
 	return filepath.Base(os.Args[0])
 }
 
+// P-39: who holds the port that apps look at is said by name, at the start and by
+// the doctor.
 func TestTakenPortAtFirstStartMovesOnceAndIsRemembered(t *testing.T) {
 	t.Parallel()
 	const usual = 11435

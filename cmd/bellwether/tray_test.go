@@ -1,11 +1,15 @@
 package main
 
 import (
+	"archive/zip"
 	"context"
+	"io"
 	"net"
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -139,7 +143,14 @@ func TestAnIconWaitsForADesktopThatShowsIt(t *testing.T) {
 	}
 	doctor := &home{dir: h.dir, env: append(envOf(i), "DISPLAY=:77", "XDG_CURRENT_DESKTOP=ubuntu:GNOME")}
 	doctor.run(t, "doctor").says(t, "Tray host missing", "gnome-shell-extension-appindicator")
+	// From elsewhere, and so on the Health page, it is told what the app has seen.
+	afar := &home{dir: h.dir, env: h.env}
+	until(t, "the engine is told", func() bool { return strings.Contains(afar.run(t, "doctor").out, "Tray host missing") })
 	w := b.ShowIcons(t)
+	until(t, "the engine is told that it is cured", func() bool {
+		said := afar.run(t, "doctor").out
+		return strings.Contains(said, "The desktop shows the icon") && !strings.Contains(said, "Tray host missing")
+	})
 	until(t, "it registers with the late panel", func() bool { return w.Count() == 1 })
 	doctor.run(t, "doctor").says(t, "The desktop shows icons").lacks(t, "Tray host missing")
 	i.shows(t, "Serving")
@@ -147,7 +158,7 @@ func TestAnIconWaitsForADesktopThatShowsIt(t *testing.T) {
 
 func envOf(i *icon) []string { return i.cmd.Env }
 
-// No bus, or a dead one: it serves without an icon, says so, and starts none.
+// P-34: no bus, or a dead one: it serves without an icon, says so, and starts none.
 func TestWithoutASessionBusItServesWithoutAnIcon(t *testing.T) {
 	t.Parallel()
 	desktoptest.NewBus(t) // skips where there are none
@@ -166,6 +177,9 @@ func TestWithoutASessionBusItServesWithoutAnIcon(t *testing.T) {
 			if status, answer := h.ask(t, "tiny"); status != http.StatusOK {
 				t.Errorf("%d %s", status, answer)
 			}
+			until(t, "the doctor says why", func() bool {
+				return strings.Contains(h.run(t, "doctor").out, "No icon is shown")
+			})
 			stop(t, h.engine)
 			if left := strays(t, filepath.Dir(h.dir)); left != nil {
 				t.Errorf("bus daemons left: %v", left)
@@ -243,6 +257,29 @@ func TestARunningServeIsAdoptedAndNeverEnded(t *testing.T) {
 	if code := i.wait(t); code != exitDone {
 		t.Errorf("exit code %d", code)
 	}
+}
+
+// One owner of the start at login: whoever switches it, the tray, the command
+// line and the admin API agree at once.
+func TestTheStartAtLoginIsTheSameEverywhere(t *testing.T) {
+	t.Parallel()
+	h, b := trayHome(t, "")
+	b.ShowIcons(t)
+	h.env = append(slices.Clone(h.env), "XDG_CONFIG_HOME="+t.TempDir(), "XDG_CONFIG_DIRS="+t.TempDir(), "XDG_CURRENT_DESKTOP=XFCE", "APPIMAGE=/bin/sh", "APPDIR="+programs)
+	i := h.desktop(t, b, anywhere, "--hidden")
+	if i.shows(t, "Start at login").ticked {
+		t.Fatal("on by default")
+	}
+	i.click(t, "Start at login")
+	ticked := func(want bool) func() bool {
+		return func() bool { e, there := find(i.menu(t), "Start at login"); return there && e.ticked == want }
+	}
+	until(t, "the menu ticks it", ticked(true))
+	h.run(t, "login").ends(t, exitDone).says(t, "starts when you log in")
+	h.run(t, "login", "off").ends(t, exitDone)
+	soon(t, time.Second, "from the command to the menu", func(context.Context) bool { return ticked(false)() })
+	h.run(t, "login", "on").ends(t, exitDone)
+	soon(t, time.Second, "from the command to the menu", func(context.Context) bool { return ticked(true)() })
 }
 
 // P-36: one app for a data folder. A second start shows the window of the
@@ -346,7 +383,6 @@ func TestTestsHaveFoldersOfTheirOwn(t *testing.T) {
 	}
 }
 
-// P-34 is TestWithoutASessionBusItServesWithoutAnIcon and every test of serve.
 // P-42: what the app says is in a file as well, for a desktop shows nobody what
 // it prints.
 func TestWhatTheAppSaysIsInAFile(t *testing.T) {
@@ -364,6 +400,29 @@ func TestWhatTheAppSaysIsInAFile(t *testing.T) {
 			t.Errorf("%s: %v\n%s", name, err, raw)
 		}
 	}
+}
+
+// P-42: what helps to find a fault is one file, on a machine without a screen too.
+func TestDoctorWritesABundle(t *testing.T) {
+	t.Parallel()
+	h := newHome(t, "", map[string]*fake{})
+	h.serve(t, anywhere)
+	path := filepath.Join(t.TempDir(), "b.zip")
+	h.run(t, "doctor", "--bundle", path).ends(t, exitDone).says(t, path)
+	z, err := zip.OpenReader(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = z.Close() }()
+	if f, err := z.Open("log.txt"); err != nil {
+		t.Error(err)
+	} else if text, err := io.ReadAll(f); err != nil || !strings.Contains(string(text), "serving") || strings.Contains(string(text), "studio") {
+		t.Errorf("%v\n%s", err, text)
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm()&0o077 != 0 && runtime.GOOS != "windows" {
+		t.Errorf("others may read it: %v %v", info.Mode(), err)
+	}
+	h.run(t, "doctor", "--bundle", path).ends(t, exitRefused).says(t, "name another file")
 }
 
 // An engine that cannot start leaves no invisible app: the icon says why, and

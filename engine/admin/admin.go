@@ -96,6 +96,8 @@ type Config struct {
 	Host     Host // nil = the engine knows nothing of the machine around it
 	// AskWindow counts a wish to see the admin window; nil = no such wish is taken.
 	AskWindow func()
+	// TrayTold takes how the icon fares; nil = there is none to speak of.
+	TrayTold func(TrayReport)
 	// Background runs work of the engine's own, which ends with it; false when it
 	// cannot be taken.
 	Background func(work func(ctx context.Context)) bool
@@ -160,6 +162,9 @@ func New(c Config) http.Handler {
 	}
 	if c.AskWindow != nil {
 		mux.HandleFunc("POST /admin/window", a.owner(a.askWindow))
+	}
+	if c.TrayTold != nil {
+		mux.HandleFunc("POST /admin/tray", a.owner(a.tray))
 	}
 	mux.HandleFunc("POST /admin/pause", a.owner(a.pause))
 	mux.HandleFunc("POST /admin/resume", a.owner(a.resume))

@@ -96,6 +96,12 @@ func (f *Feed) Touched() {
 	}
 }
 
+// Watched reports whether somebody watches now.
+func (f *Feed) Watched() bool { return f.watched.Load() }
+
+// Ping has the loop come round; it returns when it has, or has ended.
+func (f *Feed) Ping() { f.tell(func(*watch) {}) }
+
 // JobsChanged tells the feed that a job began or ended.
 func (f *Feed) JobsChanged() {
 	if !f.watched.Load() {

@@ -70,5 +70,7 @@ func (a *api) setLogin(w http.ResponseWriter, r *http.Request) {
 		trouble(w, err)
 		return
 	}
-	answer(w, http.StatusOK, a.Host.Login(r.Context()))
+	view := a.Host.Login(r.Context())
+	a.touched() // tray and windows agree with who asked, at once
+	answer(w, http.StatusOK, view)
 }

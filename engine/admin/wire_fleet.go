@@ -38,6 +38,9 @@ type EngineView struct {
 	// WindowAsked counts how often a program of the owner asked for the admin
 	// window: whoever can show one does when it grows.
 	WindowAsked uint64 `json:"window_asked"`
+	// Login is the start at login, as the system had it at the last look; it is
+	// looked at every few seconds while somebody watches.
+	Login LoginView `json:"login"`
 }
 
 // StoreView is how the decision records fare.

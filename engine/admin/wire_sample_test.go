@@ -53,6 +53,7 @@ func sampleState() State {
 			RouterNodeID: studio, RouterName: "studio", RouterHere: true, RouterEpoch: 0,
 			ActiveRequests: 4, HeldRequests: 1, AppsComplete: true, SettingsRevision: "9b1c6f02d4e87a35",
 			Store: StoreView{OK: true, WaitingRecords: 2, FileBytes: 18_432_000},
+			Login: LoginView{Known: true, On: true, Can: true, Entry: "System Settings, General, Login Items"},
 		}},
 		Nodes: map[string]NodeView{studio: sampleStudio(), tower: sampleTower()},
 		Runtimes: map[string]RuntimeView{

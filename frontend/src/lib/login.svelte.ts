@@ -1,6 +1,8 @@
 // Whether Bellwether starts when its owner logs in. The system owns the truth
-// and its owner may change it there, so it is asked again whenever it is shown.
+// and its owner may change it there: the engine looks every few seconds and tells
+// it in the feed, as it does when the tray or the command line changed it.
 import { get, post } from './api';
+import { fleet } from './fleet.svelte';
 import { notices } from './notices.svelte';
 import type { LoginItem } from './wire';
 
@@ -28,14 +30,23 @@ class Login {
     await this.#tell({});
   }
 
-  /** start asks once, and again whenever the page is looked at. */
+  /** start follows the feed, and asks whenever the page is looked at. */
   start(): () => void {
     const look = () => {
       if (!document.hidden) void this.load();
     };
     window.addEventListener('focus', look);
     look();
-    return () => window.removeEventListener('focus', look);
+    const unfollow = $effect.root(() => {
+      $effect(() => {
+        const told = fleet.engine?.login;
+        if (told && (told.known || told.reason)) this.item = told;
+      });
+    });
+    return () => {
+      window.removeEventListener('focus', look);
+      unfollow();
+    };
   }
 
   async #tell(body: { on?: boolean }): Promise<void> {

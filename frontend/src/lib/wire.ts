@@ -25,6 +25,8 @@ export interface EngineView {
   store: StoreView;
   measuring: string;
   window_asked: number;
+  /** The start at login as last seen; looked at every few seconds while somebody watches. */
+  login: LoginItem;
 }
 
 export interface StoreView {
@@ -275,6 +277,7 @@ export interface FindingView {
   setting: string;
   deployment: string;
   cure: CureView | null;
+  dismissable: boolean;
 }
 
 export interface CureView {
