@@ -16,7 +16,10 @@ describe('machines', () => {
     expect(all[1]!.pools.map((p) => p.name)).toEqual(['gpu0']);
   });
   it('are counted by state', () => {
-    expect(tally(Object.values(state().nodes))).toEqual([['serving', 1], ['paused', 1]]);
+    const [one, other] = Object.values(state().nodes);
+    expect(tally([one!, other!])).toEqual([['serving', 1], ['paused', 1]]);
+    const bare = { ...one!, state: 'serving', reason: 'no runtime is up' } as const;
+    expect(tally([other!, bare, one!, bare])).toEqual([['serving', 1], ['idle', 2], ['paused', 1]]);
   });
 });
 

@@ -1,5 +1,6 @@
 // What a machine's card shows, out of the parts of the state that are about it.
 import { natural } from '../../lib/order';
+import { standOf } from '../../ui/NodeStateBadge.svelte';
 import type { Part } from '../../ui/StackBar.svelte';
 import type { DeploymentView, NodeView, PoolView, RuntimeView, Sections, ThermalView } from '../../lib/wire';
 
@@ -11,7 +12,10 @@ export interface Machine {
   models: DeploymentView[];
 }
 
-const order: Record<NodeView['state'], number> = { serving: 0, paused: 1, draining: 1, late: 2, offline: 3 };
+/** Stand is a machine's state as it is counted: idle = it would serve, and has no runtime that is up. */
+export type Stand = NodeView['state'] | 'idle';
+
+const order: Record<Stand, number> = { serving: 0, idle: 1, paused: 2, draining: 2, late: 3, offline: 4 };
 
 /** What is on machines, by node id; it changes less often than their readings. */
 export type Belongings = Map<string, Omit<Machine, 'node'>>;
@@ -41,10 +45,13 @@ export function machines(nodes: Sections['nodes'], belong: Belongings): Machine[
     .map((node) => ({ node, ...(belong.get(node.id) ?? { pools: [], runtimes: [], models: [] }) }));
 }
 
-/** tally says how many machines are in which state, most useful first. */
-export function tally(nodes: readonly NodeView[]): [NodeView['state'], number][] {
-  const n = new Map<NodeView['state'], number>();
-  for (const x of nodes) n.set(x.state, (n.get(x.state) ?? 0) + 1);
+/** standing is what a machine counts as. */
+export const standing = (n: NodeView): Stand => standOf(n).look;
+
+/** tally counts machines by what they can do, those that serve first. */
+export function tally(nodes: readonly NodeView[]): [Stand, number][] {
+  const n = new Map<Stand, number>();
+  for (const x of nodes) n.set(standing(x), (n.get(standing(x)) ?? 0) + 1);
   return [...n].sort(([a], [b]) => order[a] - order[b]);
 }
 

@@ -125,6 +125,9 @@ class Orders {
 
   cancel = (job: string): Promise<boolean> => carryOut(() => post(`jobs/${segment(job)}/cancel`));
 
+  /** dismiss takes an ended job off the list. */
+  dismiss = (job: string): Promise<boolean> => carryOut(() => post(`jobs/${segment(job)}/dismiss`));
+
   /** plan asks what an eval would cost. Nothing is asked of a model. */
   async plan(w: EvalWish, signal?: AbortSignal): Promise<Plan | null> {
     let plan: Plan | null = null;
