@@ -1,7 +1,9 @@
 // Whether this browser may change things. It may after it opened a one-time
 // link (bellwether open, or the tray); until then every page shows, and what
-// would change something says how to unlock.
+// would change something says how to unlock. The engine holds the session: it
+// is asked, and asked again when another tab or the feed says that it changed.
 import { get, post, whenLocked } from './api';
+import { notices } from './notices.svelte';
 import type { Session } from './wire';
 
 class SessionState {
@@ -17,25 +19,40 @@ class SessionState {
     this.explaining = true;
   }
 
-  /** check asks the engine. It does not throw: unknown stays what it was. */
-  async check(): Promise<void> {
+  #tabs: BroadcastChannel | null = null;
+  #turn = 0;
+
+  /**
+   * check asks the engine. It does not throw: unknown stays what it was. What
+   * changed is passed on to the other tabs, unless they said so (heard).
+   */
+  async check(heard = false): Promise<void> {
+    const mine = ++this.#turn; // an answer that another question overtook is of before
+    const before = this.unlocked;
     try {
-      this.#set(await get<Session>('session'));
+      const s = await get<Session>('session');
+      if (mine !== this.#turn) return;
+      this.#set(s);
     } catch {
-      // the connection's state says that the engine does not answer
+      return; // the connection's state says that the engine does not answer
     }
+    if (before && !this.unlocked) notices.done(`This browser was locked: it may only read. ${this.unlock}`, null, '', { about: 'session', holds: () => !this.unlocked });
+    if (before !== this.unlocked && !heard) this.#tabs?.postMessage('changed');
   }
 
   async lock(): Promise<void> {
     await post('lock');
-    await this.check();
+    this.unlocked = false;
+    this.#tabs?.postMessage('changed');
+    await this.check(true);
   }
 
   start(): () => void {
     whenLocked(() => {
-      this.unlocked = false;
       void this.check();
     });
+    this.#tabs = new BroadcastChannel('bellwether-session');
+    this.#tabs.onmessage = () => void this.check(true);
     const onVisible = () => {
       if (!document.hidden) void this.check(); // it may have been unlocked in another tab
     };
@@ -43,6 +60,7 @@ class SessionState {
     window.addEventListener('focus', onVisible);
     void this.check();
     return () => {
+      this.#tabs?.close();
       document.removeEventListener('visibilitychange', onVisible);
       window.removeEventListener('focus', onVisible);
     };
