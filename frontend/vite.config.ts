@@ -1,13 +1,49 @@
 import { svelte } from '@sveltejs/vite-plugin-svelte';
+import { readFileSync } from 'node:fs';
+import type { Plugin } from 'vite';
 import { defineConfig } from 'vitest/config';
 
 // The engine serves the result below /ui/. During `npm run dev` its own API
 // is reached through the proxy; BELLWETHER_URL names another engine.
 const engine = process.env.BELLWETHER_URL ?? 'http://127.0.0.1:11435';
 
+// The picture of a page on its way, inside the page.
+const loading: Plugin = {
+  name: 'bellwether-loading',
+  transformIndexHtml: {
+    order: 'pre',
+    handler(html) {
+      const picture = readFileSync(new URL('src/loading.svg', import.meta.url), 'utf8').replace(/\n\s*/g, ' ');
+      const inside = html.replace('src/loading.svg', `data:image/svg+xml,${encodeURIComponent(picture).replace(/%20/g, ' ').replace(/%3D/g, '=').replace(/%3A/g, ':').replace(/%2F/g, '/')}`);
+      if (inside === html) throw new Error('index.html: no place for loading.svg');
+      return inside;
+    },
+  },
+};
+
+// Everything the page needs is asked for when the page itself has come, and
+// nothing after another: the later pages are named in it, and the style stands
+// below what shows meanwhile, which then need not wait for it.
+const atOnce: Plugin = {
+  name: 'bellwether-at-once',
+  transformIndexHtml: {
+    order: 'post',
+    handler(html, { bundle }) {
+      if (!bundle) return html;
+      const later = Object.values(bundle).filter((f) => f.type === 'chunk' && f.isDynamicEntry);
+      const style = /\s*<link rel="stylesheet"[^>]*>/.exec(html)?.[0];
+      if (later.length === 0 || !style) throw new Error('index.html: no later pages, or no style');
+      return html
+        .replace(style, '')
+        .replace('</head>', later.map((f) => `  <link rel="modulepreload" crossorigin fetchpriority="low" href="/ui/${f.fileName}">\n  `).join('') + '</head>')
+        .replace('</body>', `  ${style.trim()}\n  </body>`);
+    },
+  },
+};
+
 export default defineConfig({
   base: '/ui/',
-  plugins: [svelte()],
+  plugins: [svelte(), loading, atOnce],
   build: {
     target: ['es2022', 'safari16', 'chrome109', 'firefox115'],
     cssCodeSplit: false,
@@ -22,5 +58,6 @@ export default defineConfig({
     include: ['src/**/*.test.ts'],
     setupFiles: ['src/test/setup.ts'],
     restoreMocks: true,
+    testTimeout: 20_000, // a machine may be busy with other work
   },
 });

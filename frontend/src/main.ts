@@ -2,9 +2,20 @@ import { mount } from 'svelte';
 import App from './App.svelte';
 import './tokens.css';
 import './base.css';
+import { fleet } from './lib/fleet.svelte';
 import { mendLanguage } from './lib/language';
+import { session } from './lib/session.svelte';
 import { theme } from './lib/theme.svelte';
+import { styled } from './styled';
 
-mendLanguage(); // before the later pages are fetched
-theme.start(); // before the first paint
-mount(App, { target: document.getElementById('app')! });
+mendLanguage(); // before the later pages are run
+theme.start(); // before the style is there
+// What comes over the network sets out at once: the style may still be on its way.
+fleet.start();
+session.start();
+
+void styled(document).then(() => {
+  const at = document.getElementById('app')!;
+  at.replaceChildren(); // what showed meanwhile
+  mount(App, { target: at });
+});
