@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"image"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -88,6 +89,9 @@ func (s *wineStage) vetoes(ctx context.Context) error {
 	if err := stillOff("at once"); err != nil {
 		return err
 	}
+	if err := s.menuSaysOff(ctx); err != nil {
+		return err
+	}
 	if said := s.login(ctx, "on"); !strings.Contains(said, "Task Manager") || !strings.Contains(said, "exit status") {
 		return fmt.Errorf("login on against Task Manager says %q", said)
 	}
@@ -107,6 +111,33 @@ func (s *wineStage) vetoes(ctx context.Context) error {
 		return fmt.Errorf("switched on in Task Manager again, login says %q", said)
 	}
 	return nil
+}
+
+// menuSaysOff waits until the menu shows Start at login without a tick, and
+// grey: it cannot be chosen.
+func (s *wineStage) menuSaysOff(ctx context.Context) error {
+	return poll(ctx, startWithin, "the menu shows the start at login as off", func() bool {
+		menu, err := s.openMenu(ctx, "vetoed", 4)
+		if err != nil {
+			return false
+		}
+		_ = s.click(ctx, image.Pt(wineWidth/4, wineHeight/4), "1") // on the desktop: the menu closes
+		y := menu.item(3, 1).Y
+		return !darkIn(menu.shot, image.Rect(menu.corner.X+2, y-6, menu.corner.X+200, y+6)) &&
+			darkIn(menu.shot, image.Rect(menu.corner.X+20, y-6-menuRow, menu.corner.X+200, y+6-menuRow)) // as what can be chosen is
+	})
+}
+
+// darkIn reports whether a part of a picture has black in it.
+func darkIn(m image.Image, part image.Rectangle) bool {
+	for y := part.Min.Y; y < part.Max.Y; y++ {
+		for x := part.Min.X; x < part.Max.X; x++ {
+			if r, g, b, _ := m.At(x, y).RGBA(); r>>8 < 60 && g>>8 < 60 && b>>8 < 60 {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // approve writes what Task Manager writes.

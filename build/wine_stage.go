@@ -217,30 +217,56 @@ func (s *wineStage) pauses(ctx context.Context) error {
 // choose opens the menu and clicks an item: the nth of a part, both from 0.
 // Parts are told apart by the lines between them, whatever the items are.
 func (s *wineStage) choose(ctx context.Context, name string, part, n int) error {
-	const above, row = 14, 18 // from a line to the middle of the next item, and on to the one below
-	middle := wineIcon.Min.Add(wineIcon.Size().Div(2))
-	if err := s.click(ctx, middle, "3"); err != nil {
-		return err
-	}
-	var lines []int
-	var corner image.Point
-	err := poll(ctx, startWithin, "the menu opens", func() bool { // all of it: it is painted bit by bit
-		m, err := s.shot(ctx, "menu-"+name)
-		if err != nil {
-			return false
-		}
-		before := lines
-		corner, lines = menuLines(m)
-		return len(lines) >= part && slices.Equal(lines, before)
-	})
+	menu, err := s.openMenu(ctx, name, part)
 	if err != nil {
 		return err
 	}
-	// The first part has one item to be seen, how it is.
-	if high := lines[0] - corner.Y; high > 2*row {
-		return fmt.Errorf("above its first line the menu is %d pixels high: hidden items take room", high)
+	return s.click(ctx, menu.item(part, n), "1")
+}
+
+// wineMenu is the menu as the screen shows it.
+type wineMenu struct {
+	shot   image.Image
+	corner image.Point // its upper left
+	lines  []int       // how far down the lines between its parts are
+}
+
+// The rows of the menu: from a line to the middle of the next item, and on to
+// the one below.
+const (
+	menuFirst = 14
+	menuRow   = 18
+)
+
+// item is a point on an item's text.
+func (m *wineMenu) item(part, n int) image.Point {
+	return image.Pt(m.corner.X+40, m.lines[part-1]+menuFirst+n*menuRow)
+}
+
+// openMenu opens the menu and waits until it has a part, which is not the first.
+func (s *wineStage) openMenu(ctx context.Context, name string, part int) (*wineMenu, error) {
+	middle := wineIcon.Min.Add(wineIcon.Size().Div(2))
+	if err := s.click(ctx, middle, "3"); err != nil {
+		return nil, err
 	}
-	return s.click(ctx, image.Pt(corner.X+40, lines[part-1]+above+n*row), "1")
+	menu := &wineMenu{}
+	err := poll(ctx, startWithin, "the menu opens", func() bool { // all of it: it is painted bit by bit
+		var err error
+		if menu.shot, err = s.shot(ctx, "menu-"+name); err != nil {
+			return false
+		}
+		before := menu.lines
+		menu.corner, menu.lines = menuLines(menu.shot)
+		return len(menu.lines) >= part && slices.Equal(menu.lines, before)
+	})
+	if err != nil {
+		return nil, err
+	}
+	// The first part has one item to be seen, how it is.
+	if high := menu.lines[0] - menu.corner.Y; high > 2*menuRow {
+		return nil, fmt.Errorf("above its first line the menu is %d pixels high: hidden items take room", high)
+	}
+	return menu, nil
 }
 
 func (s *wineStage) click(ctx context.Context, at image.Point, button string) error {
