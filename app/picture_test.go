@@ -48,6 +48,20 @@ func TestTheTrayShowsWhatTheFeedTells(t *testing.T) {
 	}
 }
 
+func TestALoopThatHangsIsTroubleOnTheIcon(t *testing.T) {
+	var p picture
+	hello := `{"type":"hello","seq":1,"state":{"meta":{"engine":{"node_id":"a"}},"nodes":{"a":{"id":"a","local":true,"state":"serving"}},"findings":{"loop.the-queue-of-requests":{"id":"loop.the-queue-of-requests","severity":"broken"}}}}`
+	if err := p.apply([]byte(hello)); err != nil {
+		t.Fatal(err)
+	}
+	if !p.show().Stuck {
+		t.Error("nothing is shown of it")
+	}
+	if err := p.apply([]byte(`{"type":"delta","seq":2,"del":{"findings":["loop.the-queue-of-requests"]}}`)); err != nil || p.show().Stuck {
+		t.Errorf("once it goes on: %v", err)
+	}
+}
+
 func TestAPauseIsShownWithItsTimes(t *testing.T) {
 	p := picture{seq: 7}
 	hello := `{"type":"hello","seq":7,"state":{"meta":{"engine":{"node_id":"a","node_name":"den","address":"http://localhost:11435"}},

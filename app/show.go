@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"bellwether/app/tray"
+	"bellwether/engine"
 	"bellwether/engine/admin"
 	"bellwether/engine/fleet"
 )
@@ -36,6 +37,9 @@ func (p *picture) show() tray.State {
 		return cmp.Or(first(b.Here)-first(a.Here), strings.Compare(a.Name, b.Name), strings.Compare(a.ID, b.ID))
 	})
 	s.Models = p.models()
+	for id := range p.findings {
+		s.Stuck = s.Stuck || strings.HasPrefix(id, engine.LoopFinding)
+	}
 	l := &p.engine.Login
 	s.Login = loginLine(l.Known, l.On, l.Can, l.Reason)
 	return s

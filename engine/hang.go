@@ -51,9 +51,12 @@ func (e *Engine) hangsChanged(hung []pulse.Hang) {
 	e.feed.Touched()
 }
 
+// LoopFinding begins the id of a finding about a loop that hangs.
+const LoopFinding = "loop."
+
 func checkLoops(s *scene) (out []check) {
 	for _, h := range s.hung {
-		out = append(out, found("loop."+strings.ReplaceAll(h.Name, " ", "-"), isBroken, "A part that hangs", "Restart Bellwether, and report this with a support bundle. What it was doing stands in "+hangFile+" in the folder of the logs.",
+		out = append(out, found(LoopFinding+strings.ReplaceAll(h.Name, " ", "-"), isBroken, "A part that hangs", "Restart Bellwether, and report this with a support bundle. What it was doing stands in "+hangFile+" in the folder of the logs.",
 			"%s has not come round since %s: what is shown of it is old, and what needs it waits.", sentenceOf(h.Name), fleet.Moment(h.Since, s.now)))
 	}
 	return out

@@ -127,7 +127,7 @@ func iconOf(s *State) Icon {
 	switch {
 	case s.Phase == Starting:
 		i.Sign = SignStarting
-	case s.Phase == Down, s.old(), s.Phase == Serving && !s.Paused && s.Node.State == "serving" && s.Node.Reason != "":
+	case s.Phase == Down, s.old(), s.Phase == Serving && s.Stuck, s.Phase == Serving && !s.Paused && s.Node.State == "serving" && s.Node.Reason != "":
 		i.Sign = SignTrouble
 	case s.Paused, s.Phase == Stopping, s.Node.State == "draining":
 		i.Sign = SignPaused
@@ -219,6 +219,9 @@ func detailLine(s *State) string {
 		return ""
 	}
 	var parts []string
+	if s.Stuck {
+		parts = append(parts, "A part of Bellwether hangs: Health in the admin window says which")
+	}
 	if s.Paused && !s.Until.IsZero() {
 		parts = append(parts, "Resumes "+fleet.Moment(s.Until, s.Now))
 	}

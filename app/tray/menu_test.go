@@ -109,6 +109,9 @@ func TestTheMenuTellsWhatHappens(t *testing.T) {
 		{"an engine that has said nothing for a while", studio(func(s *State) { s.Silent, s.Running = 47*time.Second, 2 }),
 			"studio: nothing heard for 45 s", Icon{Sign: SignTrouble}, []string{"As of 45 s ago: the engine does not answer"}, nil},
 
+		{"a part of the engine that hangs", studio(func(s *State) { s.Stuck = true }),
+			"studio: serving, 0 running", Icon{Sign: SignTrouble}, []string{"A part of Bellwether hangs: Health in the admin window says which"}, nil},
+
 		{"an engine that is only quiet", studio(func(s *State) { s.Silent = 9 * time.Second }),
 			"studio: serving, 0 running", Icon{Sign: SignServing}, []string{"Serving, 0 running"}, []string{"As of"}},
 

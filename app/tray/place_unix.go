@@ -88,11 +88,15 @@ func (p Place) Hosts(ctx context.Context) (<-chan bool, error) {
 	go func() {
 		defer close(out)
 		defer func() { _ = conn.Close() }()
-		for {
-			select {
-			case out <- p.Host(ctx): // as it is by now, whatever the signal said
-			case <-ctx.Done():
-				return
+		for first, told := true, false; ; first = false {
+			// As it is by now, whatever the signal was about.
+			if there := p.Host(ctx); first || there != told {
+				select {
+				case out <- there:
+					told = there
+				case <-ctx.Done():
+					return
+				}
 			}
 			select {
 			case _, open := <-changes:

@@ -28,6 +28,7 @@ type State struct {
 	Meeting  bool      // camera or microphone in use
 	Running  int       // requests on this machine
 	Active   int       // requests that apps of this machine wait for, wherever they run
+	Stuck    bool      // a part of the engine hangs, and what is shown of it is old
 	Held     int       // of these, those that nobody can serve at present
 	Router   string    // the machine that routes, "" = none is known
 	Routes   bool      // this machine does
