@@ -10,7 +10,7 @@ import (
 
 // heapRoom decides how much garbage may gather before it is collected. The
 // live heap is some ten MB, so that Go's own target has a busy router collect a
-// dozen times a second, each time for 5 to 8 percent of a request's work; an
+// dozen times a second, which takes some 6 percent of its work; an
 // idle one should be small instead. So a busy process gets room, and gives the
 // memory back when the spell is over.
 type heapRoom struct {

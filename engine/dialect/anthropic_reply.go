@@ -2,10 +2,10 @@ package dialect
 
 import "strconv"
 
-// encodeAnthropicReply renders a whole message. Its content is a list, never
+// appendAnthropicReply renders a whole message. Its content is a list, never
 // null; only tool_use blocks have an input.
-func encodeAnthropicReply(_ *Request, id *Identity, rep *Reply) []byte {
-	dst := appendAnthropicHead(nil, id)
+func appendAnthropicReply(dst []byte, id *Identity, rep *Reply) []byte {
+	dst = appendAnthropicHead(dst, id)
 	dst = append(dst, `"content":[`...)
 	first := true
 	begin := func() {

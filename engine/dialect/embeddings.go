@@ -4,17 +4,18 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"math"
+	"slices"
 	"strconv"
 )
 
-// encodeEmbeddingsReply renders an OpenAI embeddings list, as numbers or, as
+// appendEmbeddingsReply renders an OpenAI embeddings list, as numbers or, as
 // the official SDKs ask by default, as base64 of little-endian float32.
-func encodeEmbeddingsReply(r *Request, id *Identity, rep *Reply) []byte {
+func appendEmbeddingsReply(dst []byte, r *Request, id *Identity, rep *Reply) []byte {
 	width := 0
 	if len(rep.Vectors) > 0 {
 		width = len(rep.Vectors[0])
 	}
-	dst := make([]byte, 0, 256+len(rep.Vectors)*(64+width*12))
+	dst = slices.Grow(dst, 256+len(rep.Vectors)*(64+width*12))
 	dst = append(dst, `{"object":"list","data":[`...)
 	for i, v := range rep.Vectors {
 		if i > 0 {

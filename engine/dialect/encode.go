@@ -19,19 +19,24 @@ func NewEncoder(r *Request, id Identity) Encoder {
 // EncodeReply renders a whole answer as the body of a response without
 // streaming, in the client's protocol.
 func EncodeReply(r *Request, id Identity, rep *Reply) []byte {
+	return AppendReply(nil, r, id, rep)
+}
+
+// AppendReply is EncodeReply into memory there is; dst is at most grown.
+func AppendReply(dst []byte, r *Request, id Identity, rep *Reply) []byte {
 	switch r.Protocol {
 	case OpenAIResponses:
-		return encodeResponsesReply(r, &id, rep)
+		return appendResponsesReply(dst, r, &id, rep)
 	case Anthropic, AnthropicCount:
-		return encodeAnthropicReply(r, &id, rep)
+		return appendAnthropicReply(dst, &id, rep)
 	case OpenAICompletion:
-		return encodeCompletionReply(r, &id, rep)
+		return appendCompletionReply(dst, r, &id, rep)
 	case OpenAIEmbeddings:
-		return encodeEmbeddingsReply(r, &id, rep)
+		return appendEmbeddingsReply(dst, r, &id, rep)
 	case OllamaChat, OllamaGenerate, OllamaEmbed, OllamaEmbeddings, OllamaMeta:
-		return encodeOllamaReply(r, &id, rep)
+		return appendOllamaReply(dst, r, &id, rep)
 	default:
-		return encodeChatReply(r, &id, rep)
+		return appendChatReply(dst, &id, rep)
 	}
 }
 

@@ -1,16 +1,18 @@
 package dialect
 
-// encodeOllamaReply renders the one object of an answer without streaming.
-func encodeOllamaReply(r *Request, id *Identity, rep *Reply) []byte {
+import "slices"
+
+// appendOllamaReply renders the one object of an answer without streaming.
+func appendOllamaReply(dst []byte, r *Request, id *Identity, rep *Reply) []byte {
 	l := newOllamaLine(r, id)
 	if rep.Native != nil {
-		return l.rename(nil, rep.Native)
+		return l.rename(dst, rep.Native)
 	}
 	switch r.Protocol {
 	case OllamaEmbed:
-		return l.embed(rep)
+		return l.embed(dst, rep)
 	case OllamaEmbeddings:
-		return l.embeddings(rep)
+		return l.embeddings(dst, rep)
 	}
 	calls := make([]*call, 0, len(rep.Tools))
 	for i := range rep.Tools {
@@ -20,13 +22,13 @@ func encodeOllamaReply(r *Request, id *Identity, rep *Reply) []byte {
 		}
 		calls = append(calls, &call{n: len(calls), id: t.ID, name: t.Name, args: argumentScan{text: t.Arguments}})
 	}
-	dst := l.content(make([]byte, 0, 512+len(rep.Text)+len(rep.Thinking)), rep.Text, rep.Thinking, calls)
+	dst = l.content(slices.Grow(dst, 512+len(rep.Text)+len(rep.Thinking)), rep.Text, rep.Thinking, calls)
 	dst = l.done(dst, rep.Finish, rep.Usage, rep.Timings, rep.Context, rep.Logprobs)
 	return append(dst, '}')
 }
 
-func (l *ollamaLine) embed(rep *Reply) []byte {
-	dst := append([]byte(`{"model":`), l.model...)
+func (l *ollamaLine) embed(dst []byte, rep *Reply) []byte {
+	dst = append(append(dst, `{"model":`...), l.model...)
 	dst = append(dst, `,"embeddings":[`...)
 	for i, v := range rep.Vectors {
 		if i > 0 {
@@ -46,8 +48,8 @@ func (l *ollamaLine) embed(rep *Reply) []byte {
 }
 
 // embeddings is the old endpoint: one vector, and nothing else.
-func (l *ollamaLine) embeddings(rep *Reply) []byte {
-	dst := []byte(`{"embedding":`)
+func (l *ollamaLine) embeddings(dst []byte, rep *Reply) []byte {
+	dst = append(dst, `{"embedding":`...)
 	if len(rep.Vectors) == 0 {
 		return append(dst, "[]}"...)
 	}

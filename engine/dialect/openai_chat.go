@@ -1,6 +1,9 @@
 package dialect
 
-import "strconv"
+import (
+	"slices"
+	"strconv"
+)
 
 // chatEncoder renders an answer as OpenAI chat completion chunks: the role
 // first, then content, reasoning and tool calls as they come, one finish,
@@ -108,9 +111,9 @@ func (e *chatEncoder) End(dst []byte) []byte {
 	return e.terminate(dst)
 }
 
-// encodeChatReply renders a chat.completion object.
-func encodeChatReply(_ *Request, id *Identity, rep *Reply) []byte {
-	dst := make([]byte, 0, 320+len(rep.Text)+2*len(rep.Thinking))
+// appendChatReply renders a chat.completion object.
+func appendChatReply(dst []byte, id *Identity, rep *Reply) []byte {
+	dst = slices.Grow(dst, 320+len(rep.Text)+2*len(rep.Thinking))
 	dst = appendOpenAIHead(dst, id, "chatcmpl-", "chat.completion")
 	dst = append(dst, `"choices":[{"index":0,"message":{"role":"assistant","content":`...)
 	dst = AppendText(dst, rep.Text)

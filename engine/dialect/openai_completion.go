@@ -1,6 +1,9 @@
 package dialect
 
-import "strconv"
+import (
+	"slices"
+	"strconv"
+)
 
 // completionEncoder renders an answer as legacy completion records. Reasoning
 // has no place in this protocol and is left out, as the runtimes do.
@@ -63,9 +66,9 @@ func (e *completionEncoder) record(dst []byte, t Text, logprobs Raw, finish stri
 	return append(dst, "]}\n\n"...)
 }
 
-// encodeCompletionReply renders a text_completion object.
-func encodeCompletionReply(r *Request, id *Identity, rep *Reply) []byte {
-	dst := appendOpenAIHead(make([]byte, 0, 512+len(rep.Text)), id, "cmpl-", "text_completion")
+// appendCompletionReply renders a text_completion object.
+func appendCompletionReply(dst []byte, r *Request, id *Identity, rep *Reply) []byte {
+	dst = appendOpenAIHead(slices.Grow(dst, 512+len(rep.Text)), id, "cmpl-", "text_completion")
 	dst = append(dst, `"choices":[`...)
 	echo := echoOf(r)
 	dst = appendCompletionChoice(dst, Concat(echo, rep.Text), rep.Logprobs, finishOf(rep.Finish, false), echo.Len())

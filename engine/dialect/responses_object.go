@@ -251,11 +251,11 @@ func appendArray(dst []byte, v Raw) []byte {
 	return append(dst, oneLine(v)...)
 }
 
-// encodeResponsesReply renders a whole response.
-func encodeResponsesReply(r *Request, id *Identity, rep *Reply) []byte {
+// appendResponsesReply renders a whole response.
+func appendResponsesReply(dst []byte, r *Request, id *Identity, rep *Reply) []byte {
 	o := newResponseObject(r, id)
 	_, items := ResponseAnswer(r, id, rep)
-	return o.append(nil, &responseEnd{
+	return o.append(dst, &responseEnd{
 		status: statusOf(rep.Finish), items: items, usage: rep.Usage, finish: rep.Finish,
 		sent: rep.size(), thought: len(rep.Thinking.inner()),
 	})

@@ -100,7 +100,7 @@ func (x *exchange) gather(ctx context.Context, run Running) error {
 		x.got(reply)
 		return nil
 	}
-	if err := x.out.whole(dialect.ReplyContentType(x.proto), dialect.EncodeReply(x.req, x.ident, reply)); err != nil {
+	if err := x.sendWhole(reply); err != nil {
 		return &fleet.Failure{Class: fleet.FailCancelled, Message: "the client left"}
 	}
 	if x.proto == dialect.OpenAIResponses {

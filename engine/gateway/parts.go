@@ -170,7 +170,7 @@ func (x *exchange) answerParts(ctx context.Context, parts []*exchange) {
 		return
 	}
 	x.ident.Model = parts[0].ident.Model
-	if err := x.out.whole(dialect.ReplyContentType(x.proto), dialect.EncodeReply(x.req, x.ident, reply)); err != nil || ctx.Err() != nil {
+	if err := x.sendWhole(reply); err != nil || ctx.Err() != nil {
 		x.closeWith(fleet.OutcomeClientDisconnected, nil)
 		return
 	}

@@ -248,6 +248,24 @@ func (a *responder) whole(contentType string, body []byte) error {
 	return a.err
 }
 
+// mostBodyKept is the largest answer whose memory is used for another: most
+// are far smaller.
+const mostBodyKept = 64 << 10
+
+var bodyRooms = sync.Pool{New: func() any { return new([]byte) }}
+
+// sendWhole sends a reply in one piece.
+func (x *exchange) sendWhole(reply *dialect.Reply) error {
+	room := bodyRooms.Get().(*[]byte)
+	body := dialect.AppendReply((*room)[:0], x.req, x.ident, reply)
+	err := x.out.whole(dialect.ReplyContentType(x.proto), body)
+	if cap(body) <= mostBodyKept {
+		*room = body
+		bodyRooms.Put(room)
+	}
+	return err
+}
+
 // fact is a header of an answer, mostly about how it came to be; its name is
 // canonical.
 type fact struct{ name, value string }

@@ -1,7 +1,9 @@
 package runtime
 
 import (
+	"slices"
 	"strconv"
+	"sync"
 
 	"bellwether/engine/dialect"
 )
@@ -9,7 +11,35 @@ import (
 // builder writes one JSON value, commas included.
 type builder struct{ b []byte }
 
-func newBuilder(size int) *builder { return &builder{make([]byte, 0, size)} }
+func newBuilder(size int) *builder {
+	w := builders.Get().(*builder)
+	w.b = slices.Grow(w.b[:0], size)
+	return w
+}
+
+// builders are those that were given back.
+var builders = sync.Pool{New: func() any { return new(builder) }}
+
+// mostBuilderKept is the largest body, in bytes, whose memory is used for
+// another.
+const mostBuilderKept = 64 << 10
+
+// outgoing is the body of a request to a runtime.
+type outgoing struct {
+	body []byte
+	room *builder // what it was written in; nil = the body is the client's own
+}
+
+func (o *outgoing) built(w *builder) { o.body, o.room = w.b, w }
+
+// sent lets go of the body once the runtime answers: all of it was written
+// then, and a prompt may be megabytes, while the answer takes minutes.
+func (o *outgoing) sent() {
+	if o.room != nil && cap(o.room.b) <= mostBuilderKept {
+		builders.Put(o.room)
+	}
+	o.body, o.room = nil, nil
+}
 
 // open begins an object or an array: '{' or '['.
 func (w *builder) open(bracket byte) { w.item(); w.b = append(w.b, bracket) }

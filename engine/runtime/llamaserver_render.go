@@ -10,8 +10,8 @@ import (
 
 // llamaPlan is a request as it goes to llama-server.
 type llamaPlan struct {
-	path  string
-	body  []byte
+	path string
+	outgoing
 	edits []string
 }
 
@@ -83,7 +83,7 @@ func (p *llamaPlan) conversation(c *Call, messages []dialect.Message, strict boo
 	p.think(w, c)
 	p.common(w, c)
 	w.shut('}')
-	p.body = w.b
+	p.built(w)
 	return nil
 }
 
@@ -303,7 +303,7 @@ func (p *llamaPlan) complete(c *Call) error {
 		}
 	}
 	w.shut('}')
-	p.body = w.b
+	p.built(w)
 	return nil
 }
 
@@ -333,6 +333,6 @@ func (p *llamaPlan) embed(c *Call) error {
 	w.key("encoding_format")
 	w.str("float")
 	w.shut('}')
-	p.body = w.b
+	p.built(w)
 	return nil
 }

@@ -30,6 +30,7 @@ func (l *LlamaServer) Do(ctx context.Context, c Call) (dialect.Stream, []string,
 	if x.status != http.StatusOK {
 		return nil, p.edits, x.statusFailure()
 	}
+	p.sent()
 	if !strings.HasPrefix(x.contentType, "text/event-stream") {
 		s := &openAIBody{}
 		s.x = x

@@ -50,7 +50,7 @@ func (p *ollamaPlan) rewrite(c *Call) {
 		}
 	}
 	w.shut('}')
-	p.body = w.b
+	p.built(w)
 }
 
 func member(r *dialect.Request, name string) dialect.Raw {

@@ -9,8 +9,8 @@ import (
 
 // ollamaPlan is a request as it goes to Ollama, and how its answer is to be read.
 type ollamaPlan struct {
-	path   string
-	body   []byte
+	path string
+	outgoing
 	edits  []string
 	native bool // the client speaks Ollama: frames are passed on
 	// callName, callAny: the answer's text is the arguments of this call, or
@@ -80,7 +80,7 @@ func (p *ollamaPlan) chat(c *Call) error {
 	w.key("truncate")
 	w.bool(false)
 	w.shut('}')
-	p.body = w.b
+	p.built(w)
 	return nil
 }
 
@@ -298,7 +298,7 @@ func (p *ollamaPlan) generate(c *Call) error {
 	w.key("truncate")
 	w.bool(false)
 	w.shut('}')
-	p.body = w.b
+	p.built(w)
 	return nil
 }
 

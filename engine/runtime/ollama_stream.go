@@ -24,7 +24,7 @@ func (o *Ollama) Do(ctx context.Context, c Call) (dialect.Stream, []string, erro
 	if x.status != http.StatusOK {
 		return nil, p.edits, x.statusFailure()
 	}
-	p.body = nil // a prompt may be megabytes, and is out; the plan lives on with the answer
+	p.sent()
 	s := &ollamaStream{plan: p}
 	s.x, s.lines.r = x, x
 	return s, p.edits, nil
