@@ -33,7 +33,7 @@ var desktopFaults = map[string][]string{
 	"P-35": {"app TestFramesThatAreLostOrUnknown"},
 	"P-36": {"cmd/bellwether TestASecondStartShowsTheWindowOfTheFirst", "app TestAnotherProgramsEngineIsAdopted"},
 	"P-37": {"engine/pulse TestARoundThatHangsIsGivenUpAndTheNextBegun", "engine/pulse TestALoopThatHangsIsToldAndItsReturnToo", "engine/agent TestSensesThatHangAreToldAndBegunAnew", "engine/agent TestAnObservationThatHangsIsToldAndBegunAnew",
-		"engine TestALoopThatHangsIsAFinding", "engine TestChecksThatHangAreToldAndTheirReturnCures", "app TestAnIconThatTakesNoNewsIsTold", "app TestASilentEngineIsShownWithTheAgeOfItsFigures"},
+		"engine TestALoopThatHangsIsAFinding", "engine TestTheSupervisorIsNotReassuredWhileALoopHangs", "cmd/bellwether TestAServiceTellsItsSupervisorThatAllIsWell", "engine TestChecksThatHangAreToldAndTheirReturnCures", "app TestAnIconThatTakesNoNewsIsTold", "app TestASilentEngineIsShownWithTheAgeOfItsFigures"},
 	"P-38": {"app TestTheTrayShowsWhatTheFeedTells"},
 	"P-39": {"engine/agent TestWorkThatIsNotOursIsTold", "cmd/bellwether TestTakenPortAtFirstStartMovesOnceAndIsRemembered"},
 	"P-41": {"cmd/bellwether TestTestsHaveFoldersOfTheirOwn"},

@@ -69,6 +69,8 @@ type Options struct {
 	// none to speak of. AskLogin has the admin UI ask for it, once.
 	Login    LoginItem
 	AskLogin bool
+	// Supervisor restarts this program when it is told nothing; nil = there is none.
+	Supervisor *desktop.Supervisor
 	// Browser opens an address for the admin UI's window; nil = as the system does.
 	Browser func(address string) error
 }
@@ -445,6 +447,7 @@ func (e *Engine) Run(ctx context.Context) error {
 	group.Go(func() error { return e.runErrands(traffic) })
 	group.Go(func() error { return e.watchLogin(traffic) })
 	group.Go(func() error { e.hangs.Run(traffic); return nil })
+	group.Go(func() error { return e.reassure(work, e.opts.Supervisor) })
 	e.inBackground(e.followLogin)
 	servers, failed := e.serve(&group)
 	state := State{Address: e.address, Admin: e.adminAddress(), Token: e.token, PID: os.Getpid(), Version: e.opts.Version, Started: e.started}

@@ -2,8 +2,10 @@ package engine
 
 import (
 	"context"
+	"net"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -11,6 +13,7 @@ import (
 
 	"bellwether/engine/admin"
 	"bellwether/engine/pulse"
+	"bellwether/platform/desktop"
 )
 
 // P-37: checks that hang do not keep Health as it was for ever, silently.
@@ -104,5 +107,57 @@ func TestAnIconThatNobodySeesIsAFindingWhileItIsSo(t *testing.T) {
 	s := &scene{now: time.Now(), tray: &trayNews{admin.TrayReport{State: admin.TrayUnseen}, time.Now().Add(-trayLease - time.Second)}}
 	if c := checkTray(s); c != nil {
 		t.Errorf("of an app that is gone: %+v", c)
+	}
+}
+
+// P-37: while a loop hangs the supervisor is told nothing, so that it restarts.
+func TestTheSupervisorIsNotReassuredWhileALoopHangs(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("other systems have no such supervisor")
+	}
+	dir, err := os.MkdirTemp("", "sd") // a socket's path is short
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	path := filepath.Join(dir, "notify")
+	conn, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: path, Net: "unixgram"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	words := make(chan struct{})
+	go func() {
+		defer close(words)
+		for {
+			if _, err := conn.Read(make([]byte, 64)); err != nil {
+				return
+			}
+			words <- struct{}{}
+		}
+	}()
+	release := make(chan struct{})
+	s := desktop.FindSupervisor(func(name string) string {
+		return map[string]string{"NOTIFY_SOCKET": path, "WATCHDOG_USEC": "100000"}[name]
+	})
+	r := newRig(t, spec{config: quick, before: func(e *Engine) {
+		e.opts.Supervisor = s
+		e.hangs = e.newWatch(pulse.Loop{Name: "the test", Ping: func() { <-release }, Bound: 2 * time.Second})
+	}})
+	<-words // all is well at first
+	for quiet := false; !quiet; {
+		select {
+		case <-words:
+		case <-time.After(10 * s.Every):
+			quiet = true
+		}
+	}
+	if hung := r.hangs.Hung(); len(hung) != 1 {
+		t.Errorf("it fell silent while %v hang", hung)
+	}
+	close(release)
+	<-words // and again
+	_ = conn.Close()
+	for range words {
 	}
 }

@@ -96,7 +96,7 @@ func (e *environ) newEngine(config *engine.Config, folders desktop.Folders, log 
 	for _, w := range config.Warnings {
 		log.Warn(w)
 	}
-	eng, err := engine.New(engine.Options{Config: config, Folders: folders, Version: version, Log: log, Level: level, Catalogue: assets.Catalogue(), Sandbox: sandbox(), UI: frontend.Dist(), Login: login, AskLogin: ask})
+	eng, err := engine.New(engine.Options{Config: config, Folders: folders, Version: version, Log: log, Level: level, Catalogue: assets.Catalogue(), Sandbox: sandbox(), UI: frontend.Dist(), Login: login, AskLogin: ask, Supervisor: desktop.FindSupervisor(os.Getenv)})
 	var taken *engine.PortTakenError
 	if errors.As(err, &taken) {
 		taken.Owner = portOwner(taken.Port)
