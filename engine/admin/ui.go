@@ -19,8 +19,9 @@ const uiPolicy = "default-src 'self'; img-src 'self' data:; connect-src 'self'; 
 // never change; index.html is asked for anew each time. A path that names no
 // file, without an extension, is the UI's own to make sense of.
 type ui struct {
-	files fs.FS // nil = there is none
-	serve http.Handler
+	files  fs.FS // nil = there is none
+	serve  http.Handler
+	packed packed
 }
 
 func newUI(files fs.FS) *ui {
@@ -55,6 +56,12 @@ func (u *ui) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case strings.HasPrefix(name, "assets/") && u.has(name):
 		h.Set("Cache-Control", "public, max-age=31536000, immutable")
+		h.Add("Vary", "Accept-Encoding")
+		if b := u.packed.of(u.files, name, r); b != nil {
+			h.Set("Content-Encoding", "gzip")
+			http.ServeContent(w, r, name, time.Time{}, bytes.NewReader(b))
+			return
+		}
 	case name != "" && name != "index.html" && u.has(name):
 		h.Set("Cache-Control", "public, max-age=3600")
 	case strings.HasPrefix(name, "assets/"), name != "index.html" && path.Ext(name) != "":

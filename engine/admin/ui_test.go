@@ -1,7 +1,10 @@
 package admin
 
 import (
+	"compress/gzip"
+	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -48,6 +51,37 @@ func TestTheUIIsServedWithItsRules(t *testing.T) {
 	}
 	if w := do(api, "POST", "/ui/", "secret", ""); w.Code != http.StatusMethodNotAllowed {
 		t.Errorf("POST: %d", w.Code)
+	}
+}
+
+// A slow line needs fewer round trips for what is packed.
+func TestAssetsArePackedForWhoTakesThem(t *testing.T) {
+	text := strings.Repeat("export const bell = 'wether';\n", 500)
+	u := newUI(fstest.MapFS{"index.html": {Data: []byte("<html>")}, "assets/app-1a2b.js": {Data: []byte(text)}})
+	ask := func(accepts string) *httptest.ResponseRecorder {
+		r := httptest.NewRequest("GET", "/ui/assets/app-1a2b.js", nil)
+		r.Header.Set("Accept-Encoding", accepts)
+		w := httptest.NewRecorder()
+		u.ServeHTTP(w, r)
+		if w.Code != 200 || !strings.HasPrefix(w.Header().Get("Content-Type"), "text/javascript") || w.Header().Get("Vary") != "Accept-Encoding" || !strings.Contains(w.Header().Get("Cache-Control"), "immutable") {
+			t.Errorf("%q: %d %v", accepts, w.Code, w.Header())
+		}
+		return w
+	}
+	for _, accepts := range []string{"gzip", "deflate, gzip;q=0.5, br", "br,GZIP;q=1.0"} {
+		w := ask(accepts)
+		z, err := gzip.NewReader(w.Body)
+		if err != nil || w.Header().Get("Content-Encoding") != "gzip" || w.Body.Len() > len(text)/3 {
+			t.Fatalf("%q: %v, %v, %d bytes", accepts, err, w.Header(), w.Body.Len())
+		}
+		if got, err := io.ReadAll(z); err != nil || string(got) != text {
+			t.Errorf("%q: unpacked to %d bytes, %v", accepts, len(got), err)
+		}
+	}
+	for _, accepts := range []string{"", "br", "gzip;q=0", "gzip; q=0.0"} {
+		if w := ask(accepts); w.Header().Get("Content-Encoding") != "" || w.Body.String() != text {
+			t.Errorf("%q: %v", accepts, w.Header())
+		}
 	}
 }
 
