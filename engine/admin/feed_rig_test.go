@@ -149,6 +149,10 @@ func (r *feedRig) open(t testing.TB) *window {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return r.reads(t, conn)
+}
+
+func (r *feedRig) reads(t testing.TB, conn *socket.Conn) *window {
 	w := &window{t: t, conn: conn, frames: make(chan frame, 4096), ended: make(chan error, 1)}
 	var done sync.WaitGroup
 	done.Go(func() {

@@ -30,12 +30,46 @@ const (
 type digest [sha256.Size]byte
 
 // doors are the ways in for browsers: one-time links, and the sessions that
-// they open. Its mutex guards links and open.
+// they open. Its mutex guards links, open and over.
 type doors struct {
 	now   func() time.Time
+	ended func(session digest) // told of each session's end, without the mutex; nil = nobody
 	mu    sync.Mutex
 	links map[digest]link
 	open  map[digest]time.Time // when each was last used
+	over  []digest             // ended while the mutex was held
+}
+
+// hold takes the mutex; what it returns gives it back, and tells of the sessions
+// that ended meanwhile.
+func (d *doors) hold() (letGo func()) {
+	d.mu.Lock()
+	return func() {
+		over := d.over
+		d.over = nil
+		d.mu.Unlock()
+		for _, session := range over {
+			if d.ended != nil {
+				d.ended(session)
+			}
+		}
+	}
+}
+
+// end ends a session, if it is one. The caller holds the mutex.
+func (d *doors) end(session digest) {
+	if _, open := d.open[session]; open {
+		delete(d.open, session)
+		d.over = append(d.over, session)
+	}
+}
+
+// sessionOf is the session that a request names, zero without one.
+func sessionOf(r *http.Request) (key digest) {
+	if c, err := r.Cookie(cookieName); err == nil && c.Value != "" {
+		key = sha256.Sum256([]byte(c.Value))
+	}
+	return key
 }
 
 // link is a one-time link. A used one is remembered until it would have ended.
@@ -58,9 +92,10 @@ func newSecret() string {
 // link makes a one-time secret. The oldest go when there are many.
 func (d *doors) link() (secret string, until time.Time) {
 	secret, until = newSecret(), d.now().Add(linkLife)
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	makeRoom(d.links, mostLinks, func(l link) time.Time { return l.until })
+	defer d.hold()()
+	for len(d.links) >= mostLinks {
+		delete(d.links, earliest(d.links, func(l link) time.Time { return l.until }))
+	}
 	d.links[sha256.Sum256([]byte(secret))] = link{until: until}
 	return secret, until
 }
@@ -70,8 +105,7 @@ func (d *doors) link() (secret string, until time.Time) {
 // of the other, on a command line perhaps, and it may have been the first.
 func (d *doors) enter(secret string) (session string, ok bool) {
 	key := sha256.Sum256([]byte(secret))
-	d.mu.Lock()
-	defer d.mu.Unlock()
+	defer d.hold()()
 	l, known := d.links[key]
 	switch {
 	case !known:
@@ -80,29 +114,26 @@ func (d *doors) enter(secret string) (session string, ok bool) {
 		delete(d.links, key)
 		return "", false
 	case l.used:
-		delete(d.open, l.by)
+		d.end(l.by)
 		return "", false
 	}
 	session = newSecret()
 	l.used, l.by = true, sha256.Sum256([]byte(session))
 	d.links[key] = l
-	makeRoom(d.open, mostOpen, func(used time.Time) time.Time { return used })
+	for len(d.open) >= mostOpen {
+		d.end(earliest(d.open, func(used time.Time) time.Time { return used }))
+	}
 	d.open[l.by] = d.now()
 	return session, true
 }
 
 // isOpen reports whether a request carries the cookie of an open session.
 func (d *doors) isOpen(r *http.Request) bool {
-	c, err := r.Cookie(cookieName)
-	if err != nil || c.Value == "" {
-		return false
-	}
-	key := sha256.Sum256([]byte(c.Value))
-	d.mu.Lock()
-	defer d.mu.Unlock()
+	key := sessionOf(r)
+	defer d.hold()()
 	used, open := d.open[key]
 	if !open || d.now().Sub(used) > sessionIdle {
-		delete(d.open, key)
+		d.end(key)
 		return false
 	}
 	d.open[key] = d.now()
@@ -111,25 +142,19 @@ func (d *doors) isOpen(r *http.Request) bool {
 
 // lock ends the session of a request.
 func (d *doors) lock(r *http.Request) {
-	if c, err := r.Cookie(cookieName); err == nil {
-		d.mu.Lock()
-		defer d.mu.Unlock()
-		delete(d.open, sha256.Sum256([]byte(c.Value)))
-	}
+	defer d.hold()()
+	d.end(sessionOf(r))
 }
 
-// makeRoom lets the entry with the earliest time go when there are too many.
-func makeRoom[V any](m map[digest]V, most int, at func(V) time.Time) {
-	for len(m) >= most {
-		var oldest digest
-		first := true
-		for key, v := range m {
-			if first || at(v).Before(at(m[oldest])) {
-				oldest, first = key, false
-			}
+// earliest is the entry with the earliest time.
+func earliest[V any](m map[digest]V, at func(V) time.Time) (oldest digest) {
+	first := true
+	for key, v := range m {
+		if first || at(v).Before(at(m[oldest])) {
+			oldest, first = key, false
 		}
-		delete(m, oldest)
 	}
+	return oldest
 }
 
 // who says by what a request may change things; a refusal says what is missing.

@@ -13,6 +13,9 @@ const (
 	FrameHello  = "hello"  // server: all of the state; client: send it again
 	FrameDelta  = "delta"  // server: what changed since the frame before
 	FrameResync = "resync" // server: frames were lost to this reader; ask for a new hello
+	// FrameSession tells the windows of a browser that its session ended: GET
+	// /admin/session says how it stands. It has no number.
+	FrameSession = "session"
 )
 
 // Hello opens a feed, and answers a client's hello.

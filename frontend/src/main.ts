@@ -11,7 +11,7 @@ import { styled } from './styled';
 mendLanguage(); // before the later pages are run
 theme.start(); // before the style is there
 // What comes over the network sets out at once: the style may still be on its way.
-fleet.start();
+fleet.start(() => void session.check());
 session.start();
 
 void styled(document).then(() => {

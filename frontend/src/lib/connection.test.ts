@@ -12,6 +12,7 @@ class World implements Effects {
   links: Link[] = [];
   states: FeedState[] = [];
   retryAt: number | null = null;
+  sessions = 0;
 
   open() {
     const s = { sent: [] as string[], closed: false, onopen: null, onmessage: null, onclose: null, send: (t: string) => s.sent.push(t), close: () => (s.closed = true) } as unknown as (typeof this.sockets)[0];
@@ -55,6 +56,7 @@ beforeEach(() => {
   c = new Connection(w, {
     state: (s) => w.states.push(s),
     link: (l, at) => { w.links.push(l); w.retryAt = at; },
+    session: () => w.sessions++,
   });
   c.start();
 });
@@ -182,4 +184,15 @@ describe('the feed', () => {
     expect(w.sockets).toHaveLength(2);
     expect(w.sockets[1]!.closed).toBe(true);
   });
+});
+
+it('hears that the session of its browser ended, between two deltas', () => {
+  w.hello(1);
+  w.delta(2);
+  w.says({ type: 'session' });
+  w.delta(3);
+  w.draw();
+  expect(w.sessions).toBe(1);
+  expect(w.states.at(-1)!.seq).toBe(3);
+  expect(w.links).toEqual(['live']);
 });

@@ -42,6 +42,8 @@ export interface Socket {
 export interface Listener {
   state(state: FeedState, hello: { version: string; at: string } | null): void;
   link(link: Link, retryAt: number | null): void;
+  /** The session of this browser ended. */
+  session?(): void;
 }
 
 export class Connection {
@@ -134,6 +136,9 @@ export class Connection {
           this.#cancelFrame = null;
           this.flush();
         });
+        return;
+      case 'session':
+        this.#to.session?.();
         return;
       case 'resync':
         this.#ask();

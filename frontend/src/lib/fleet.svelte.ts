@@ -48,7 +48,8 @@ class Fleet {
 
   #connection: Connection | null = null;
 
-  start(fx: Effects = browserEffects()): () => void {
+  /** start connects; ended is called when the engine says that this browser's session ended. */
+  start(ended?: () => void, fx: Effects = browserEffects()): () => void {
     const c = new Connection(fx, {
       state: (s, hello) => {
         this.#publish(s);
@@ -61,6 +62,7 @@ class Fleet {
         this.link = link;
         this.retryAt = retryAt;
       },
+      session: ended,
     });
     this.#connection = c;
     const onVisible = () => {

@@ -21,6 +21,7 @@ class SessionState {
 
   #tabs: BroadcastChannel | null = null;
   #turn = 0;
+  #locking = false;
 
   /**
    * check asks the engine. It does not throw: unknown stays what it was. What
@@ -36,15 +37,19 @@ class SessionState {
     } catch {
       return; // the connection's state says that the engine does not answer
     }
-    if (before && !this.unlocked) notices.done(`This browser was locked: it may only read. ${this.unlock}`, null, '', { about: 'session', holds: () => !this.unlocked });
+    if (before && !this.unlocked && !this.#locking) notices.done(`This browser was locked: it may only read. ${this.unlock}`, null, '', { about: 'session', holds: () => !this.unlocked });
     if (before !== this.unlocked && !heard) this.#tabs?.postMessage('changed');
   }
 
   async lock(): Promise<void> {
-    await post('lock');
-    this.unlocked = false;
-    this.#tabs?.postMessage('changed');
-    await this.check(true);
+    this.#locking = true; // the feed may say so before the answer comes
+    try {
+      await post('lock');
+      this.#tabs?.postMessage('changed');
+      await this.check(true);
+    } finally {
+      this.#locking = false;
+    }
   }
 
   start(): () => void {

@@ -405,7 +405,12 @@ export interface ResyncFrame {
   type: 'resync';
 }
 
-export type Frame = HelloFrame | DeltaFrame | ResyncFrame;
+/** This browser's session ended: the engine is asked how it stands. */
+export interface SessionFrame {
+  type: 'session';
+}
+
+export type Frame = HelloFrame | DeltaFrame | ResyncFrame | SessionFrame;
 
 export interface Session {
   unlocked: boolean;
