@@ -121,6 +121,9 @@ func New(c Config) http.Handler {
 		c.Now = time.Now
 	}
 	a := &api{Config: c, doors: newDoors(c.Now)}
+	if c.Feed != nil {
+		a.doors.ended = c.Feed.sessionEnded
+	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /admin/session", a.session)
 	mux.HandleFunc("POST /admin/enter-link", a.owner(a.enterLink))

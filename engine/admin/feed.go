@@ -113,6 +113,20 @@ func (f *Feed) JobsChanged() {
 	})
 }
 
+// sessionEnded tells the windows of a browser that it may only read from now on.
+func (f *Feed) sessionEnded(session digest) {
+	if !f.watched.Load() {
+		return
+	}
+	f.tell(func(w *watch) {
+		for r := range maps.Clone(w.readers) {
+			if r.session == session {
+				w.send(r, sessionFrame)
+			}
+		}
+	})
+}
+
 // tell hands a message to the loop; false when it has ended.
 func (f *Feed) tell(m message) bool {
 	select {
@@ -156,7 +170,10 @@ func (f *Feed) Run(ctx context.Context) error {
 }
 
 // reader is one window.
-type reader struct{ conn *socket.Conn }
+type reader struct {
+	conn    *socket.Conn
+	session digest // of its browser when it came, zero = none
+}
 
 // ServeHTTP is /admin/ws: a reader from its upgrade to its end.
 func (f *Feed) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -166,7 +183,7 @@ func (f *Feed) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		return
 	}
-	me := &reader{conn}
+	me := &reader{conn, sessionOf(r)}
 	if !f.tell(func(w *watch) { w.join(me) }) {
 		conn.Cut(socket.GoingAway, "the engine stops", nil)
 		_ = conn.Serve(context.Background(), ignore)
@@ -260,7 +277,10 @@ func (w *watch) hello(r *reader) {
 	w.send(r, w.shelf.hello(w.f.src.Version, w.f.src.Now(), w.seq, w.rows.all(w.shelf)))
 }
 
-var resync = []byte(`{"type":"resync"}`)
+var (
+	resync       = []byte(`{"type":"resync"}`)
+	sessionFrame = []byte(`{"type":"session"}`)
+)
 
 // send gives a reader a frame. One that has fallen behind is told so and cut;
 // it comes again and is told everything.
