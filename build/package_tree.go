@@ -140,7 +140,11 @@ func (r *release) linuxTree(root, command, program string, p papers) error {
 		return err
 	}
 	doc := filepath.Join(root, "share/doc/bellwether")
-	if err := copyFile("CHANGELOG.md", filepath.Join(doc, "CHANGELOG.md")); err != nil {
+	changes, err := os.ReadFile("CHANGELOG.md")
+	if err != nil {
+		return err
+	}
+	if err := putPacked(filepath.Join(doc, "changelog.gz"), changes); err != nil {
 		return err
 	}
 	return p.put(doc)
@@ -155,19 +159,25 @@ func (r *release) filled(from, to, program string) error {
 	return putFile(to, []byte(fill(string(text), map[string]string{"PROGRAM": program})), 0o644)
 }
 
-// manual writes the manual page, packed as Debian wants it.
+// manual writes the manual page.
 func (r *release) manual(to string) error {
 	text, err := os.ReadFile(filepath.Join(linuxDir, "bellwether.1"))
 	if err != nil {
 		return err
 	}
+	values := map[string]string{"VERSION": r.version, "DATE": r.at.Format(time.DateOnly)}
+	return putPacked(to, []byte(fill(string(text), values)))
+}
+
+// putPacked writes a text as Debian wants documents packed: in the same bytes
+// at any time.
+func putPacked(to string, text []byte) error {
 	var b bytes.Buffer
 	z, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
 	if err != nil {
 		return err
 	}
-	values := map[string]string{"VERSION": r.version, "DATE": r.at.Format(time.DateOnly)}
-	if _, err := z.Write([]byte(fill(string(text), values))); err != nil {
+	if _, err := z.Write(text); err != nil {
 		return err
 	}
 	if err := z.Close(); err != nil {
@@ -188,7 +198,8 @@ func (r *release) nfpm(ctx context.Context, product, arch, from, tree string, va
 	}
 	values["ARCH"], values["VERSION"], values["TIME"], values["MAINTAINER"] = arch, r.version, r.at.Format(time.RFC3339), strconv.Quote(r.maintainer)
 	values["CHANGELOG"] = filepath.Join(r.work, "changelog.yaml")
-	entry := fmt.Sprintf("- {semver: %q, date: %s, packager: %q, changes: [{note: \"What changed is told in /usr/share/doc/bellwether/CHANGELOG.md\"}]}\n", r.version, values["TIME"], r.maintainer)
+	entry := fmt.Sprintf("- {semver: %q, date: %s, packager: %q, deb: {urgency: medium, distributions: [stable]}, changes: [{note: %q}]}\n",
+		r.version, values["TIME"], r.maintainer, "What is new is told in /usr/share/doc/bellwether/changelog.gz")
 	if err := putFile(values["CHANGELOG"], []byte(entry), 0o644); err != nil {
 		return err
 	}

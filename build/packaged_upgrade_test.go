@@ -192,6 +192,21 @@ func TestPackagedNameWhoAnswersForThem(t *testing.T) {
 	}
 }
 
+// dpkg and rpm can tell what a package brings.
+func TestPackagedChangesAreThere(t *testing.T) {
+	root := debRoot(t)
+	doc := filepath.Join(root, "usr/share/doc/bellwether")
+	if got := ran(t, "gzip", "-dc", filepath.Join(doc, "changelog.gz")); !strings.HasPrefix(got, "# Changes\n") {
+		t.Errorf("the list of changes is %q", got)
+	}
+	if got := ran(t, "sh", "-c", "gzip -dc "+filepath.Join(doc, "changelog.Debian.gz")+" | head -1"); !strings.HasPrefix(got, "bellwether (") || !strings.HasSuffix(got, ") stable; urgency=medium\n") {
+		t.Errorf("Debian's list begins with %q", got)
+	}
+	if got := ran(t, "rpm", "-qp", "--changelog", packaged(t, "bellwether_*.rpm")); !strings.Contains(got, "changelog.gz") {
+		t.Errorf("the rpm's list is %q", got)
+	}
+}
+
 // The former release was signed by a program that writes a sum beside each file.
 func TestPackagedFilesAreSignedWhereASignerIsSet(t *testing.T) {
 	dir := filepath.Join(packagesDir(t), olderDir)
