@@ -27,7 +27,7 @@ type Config struct {
 	// requests wait for it. nil = nothing is fetched; they wait their time.
 	Pull func(model string)
 
-	// Decide replaces route.Decide in tests; nil = route.Decide.
+	// Decide replaces route.Decide in tests; nil = it, in the dispatcher's own room.
 	Decide func(*route.View, *route.Policy, *route.Query) *route.Decision
 }
 
@@ -82,7 +82,7 @@ func New(c Config) *Dispatcher {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
 	if c.Decide == nil {
-		c.Decide = route.Decide
+		c.Decide = new(route.Room).Decide // the loop makes one decision at a time
 	}
 	d := &Dispatcher{
 		cfg: c, stopped: make(chan struct{}),

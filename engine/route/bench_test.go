@@ -69,8 +69,9 @@ func BenchmarkDecide(b *testing.B) {
 		b.Fatal(d.Explain())
 	}
 	b.ReportAllocs()
+	var room Room
 	for b.Loop() {
-		Decide(v, p, q)
+		room.Decide(v, p, q)
 	}
 }
 
@@ -80,16 +81,18 @@ func BenchmarkDecideWithFallbacksAndTools(b *testing.B) {
 	q.Fallbacks = []string{"model01:8b", "model02:8b"}
 	q.Needs.IssuedBy = IdentityTag(scenarioKey, v.Fleet.Nodes[0].Deployments[0].Identity())
 	b.ReportAllocs()
+	var room Room
 	for b.Loop() {
-		Decide(v, p, q)
+		room.Decide(v, p, q)
 	}
 }
 
 func BenchmarkDecideFleetOf50(b *testing.B) {
 	v, p, q := bigView(50, 100), DefaultPolicy(), bigQuery()
 	b.ReportAllocs()
+	var room Room
 	for b.Loop() {
-		Decide(v, p, q)
+		room.Decide(v, p, q)
 	}
 }
 
@@ -99,8 +102,9 @@ func BenchmarkDecideAuto(b *testing.B) {
 	v, p, q := bigView(5, 20), DefaultPolicy(), bigQuery()
 	q.Model, q.Needs.PrimaryTask = "auto", "coding"
 	b.ReportAllocs()
+	var room Room
 	for b.Loop() {
-		Decide(v, p, q)
+		room.Decide(v, p, q)
 	}
 }
 
@@ -123,7 +127,8 @@ func BenchmarkDecideWideAlias(b *testing.B) {
 		b.Fatal(d.Explain())
 	}
 	b.ReportAllocs()
+	var room Room
 	for b.Loop() {
-		Decide(v, p, q)
+		room.Decide(v, p, q)
 	}
 }

@@ -10,20 +10,7 @@ import (
 // Decide finds the place for one request. It looks at nothing but its
 // arguments, changes none of them, and gives the same decision for the same
 // input, whatever the order of nodes and deployments in it (routing.md 1 to 8).
-func Decide(v *View, p *Policy, q *Query) *Decision {
-	d := &Decision{
-		ConfigHash: p.Hash, RegistryVersion: v.Fleet.Version, Profile: q.Needs.Profile,
-	}
-	j := judges.Get().(*judge)
-	j.v, j.p, j.q, j.d = v, p, q, d
-	j.resolve()
-	j.look()
-	j.choose()
-	j.finish()
-	j.forget()
-	judges.Put(j)
-	return d
-}
+func Decide(v *View, p *Policy, q *Query) *Decision { return new(Room).Decide(v, p, q) }
 
 // choose picks the model, then the node (routing.md 7):
 //

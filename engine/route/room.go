@@ -1,14 +1,27 @@
 package route
 
-import (
-	"sync"
+import "bellwether/engine/fleet"
 
-	"bellwether/engine/fleet"
-)
+// Room is memory to decide in: what one decision looks at is several hundred
+// bytes a deployment, and is needed for microseconds. Its owner makes one
+// decision at a time in it; the zero Room is ready.
+type Room struct{ judge judge }
 
-// judges are kept for the next Decide, for the room they have: what one looks
-// at is several hundred bytes a deployment, and is needed for microseconds.
-var judges = sync.Pool{New: func() any { return new(judge) }}
+// Decide is the function of that name, in room there is already.
+func (r *Room) Decide(v *View, p *Policy, q *Query) *Decision {
+	d := &Decision{ConfigHash: p.Hash, RegistryVersion: v.Fleet.Version, Profile: q.Needs.Profile}
+	j := &r.judge
+	if j.d != nil {
+		j.forget() // the last one did not come to its end
+	}
+	j.v, j.p, j.q, j.d = v, p, q, d
+	j.resolve()
+	j.look()
+	j.choose()
+	j.finish()
+	j.forget()
+	return d
+}
 
 // candidate adds a deployment to be judged for a want.
 func (j *judge) candidate(want int, n *nodeView, d *fleet.Deployment, lane Lane) *cand {

@@ -3,12 +3,11 @@ package route
 import (
 	"encoding/json"
 	"math/rand/v2"
-	"sync"
 	"testing"
 )
 
 // What one decision was made in is used for the next: neither may show in the
-// other, however different the fleets, and with several made at once.
+// other, however different the fleets.
 func TestDecisionsKeepNothingOfEachOther(t *testing.T) {
 	type asked struct {
 		step  *Step
@@ -27,26 +26,20 @@ func TestDecisionsKeepNothingOfEachOther(t *testing.T) {
 		s := readScenario(t, file)
 		for i := range s.Steps {
 			a := asked{step: &s.Steps[i]}
-			judges = sync.Pool{New: judges.New} // as if it were the first of all
 			a.first = Decide(a.step.View, a.step.Policy, &a.step.Query)
 			a.text = text(a.first)
 			all = append(all, a)
 		}
 	}
-	var group sync.WaitGroup
+	var room Room
 	for seed := range uint64(4) {
-		group.Go(func() {
-			order := rand.New(rand.NewPCG(seed, 0)).Perm(len(all))
-			for _, i := range append(order, order...) {
-				a := &all[i]
-				if got := text(Decide(a.step.View, a.step.Policy, &a.step.Query)); got != a.text {
-					t.Errorf("%s is decided otherwise after others:\n%s\nalone:\n%s", a.step.Query.Model, got, a.text)
-					return
-				}
+		for _, i := range rand.New(rand.NewPCG(seed, 0)).Perm(len(all)) {
+			a := &all[i]
+			if got := text(room.Decide(a.step.View, a.step.Policy, &a.step.Query)); got != a.text {
+				t.Fatalf("%s is decided otherwise after others:\n%s\nalone:\n%s", a.step.Query.Model, got, a.text)
 			}
-		})
+		}
 	}
-	group.Wait()
 	for _, a := range all {
 		if text(a.first) != a.text {
 			t.Errorf("the decision for %s changed after it was made", a.step.Query.Model)
