@@ -61,17 +61,42 @@ it('a page of elsewhere in the same browser can neither read nor order', async (
   await v.context.close();
 });
 
+/** firstSample is when the memory of the last hour begins, undefined before there is a sample. */
+async function firstSample() {
+  const h = await rig.get('/admin/history');
+  const at = Object.values(h.pools).flatMap((p) => p.resident_bytes.findIndex((b) => b !== null)).filter((i) => i >= 0);
+  return at.length > 0 ? Date.parse(h.from) + Math.min(...at) * h.step_seconds * 1000 : undefined;
+}
+
+it('what is locked in one tab is locked in the others at once', async () => {
+  const v = await Visit.open(browser, rig.base, { link: await rig.enterLink() });
+  const other = await v.context.newPage();
+  await other.goto(rig.base + '/ui/');
+  const lock = (p) => p.getByRole('banner').getByRole('button', { name: 'Lock', exact: true });
+  await lock(other).waitFor();
+  await lock(v.page).click();
+  await other.getByRole('banner').getByRole('button', { name: 'Read-only' }).waitFor({ timeout: 1000 });
+  await other.getByText('This browser was locked').waitFor();
+  const third = await v.context.newPage(); // and unlocked again
+  await third.goto(await rig.enterLink());
+  for (const p of [v.page, other]) await lock(p).waitFor({ timeout: 3000 });
+  await v.close();
+});
+
 describe('an engine that is started again', () => {
   for (const signal of ['SIGTERM', 'SIGKILL']) {
     it(`after ${signal} is found again, and what is shown meanwhile is marked as old`, async () => {
       const v = await Visit.open(browser, rig.base);
       for (const text of ['WebSocket', 'ERR_CONNECTION_REFUSED', 'Failed to load resource']) v.expect(text);
       await v.go('Models');
+      // A stop loses nothing of the last hour, a kill a minute at most: what was kept before that is still there.
+      const hour = await until('a sample', firstSample);
       await rig.stopEngine(signal);
       await v.page.getByText('No connection to Bellwether.').waitFor();
       assert.ok(await v.page.locator('[data-deployment]').count() > 0, 'what was known still shows');
       await rig.startEngine();
       await v.page.getByText('No connection to Bellwether.').waitFor({ state: 'detached' });
+      assert.equal(await until('the last hour', firstSample), hour, 'the last hour begins where it began');
       await rig.cli('pause');
       await v.page.getByRole('banner').getByText('paused', { exact: true }).waitFor({ timeout: 2000 });
       await rig.cli('resume');
