@@ -87,6 +87,8 @@ func equalities() []same {
 	add("native embeddings", dialect.OllamaEmbeddings, "ollama", "/api/embeddings", `{"model":"embed:1b","prompt":"a"}`)
 	add("native unknown model", dialect.OllamaChat, "ollama", "/api/chat", `{"model":"nobody","messages":[{"role":"user","content":"x"}]}`, 404)
 	add("native unknown model to embed", dialect.OllamaEmbed, "ollama", "/api/embed", `{"model":"nobody","input":"x"}`, 404)
+	add("native chat with a model that embeds", dialect.OllamaChat, "ollama", "/api/chat", `{"model":"embed:1b","messages":[{"role":"user","content":"x"}]}`, 400)
+	add("native embed too long", dialect.OllamaEmbed, "ollama", "/api/embed", `{"model":"embed:1b","truncate":false,"input":"`+strings.Repeat("word ", 40000)+`"}`, 400)
 	add("native no JSON", dialect.OllamaChat, "ollama", "/api/chat", `{"model"`, 400)
 	add("native generate no JSON", dialect.OllamaGenerate, "ollama", "/api/generate", `{"model"`, 400)
 	broken := runtimetest.Fault{Break: runtimetest.BreakRunner, After: 3}

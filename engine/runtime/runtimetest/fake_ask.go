@@ -34,7 +34,8 @@ type ask struct {
 
 	format []byte // nil, "json" or a schema
 	think  think
-	max    int // most output tokens, negative = not said
+	uncut  bool // truncate: false
+	max    int  // most output tokens, negative = not said
 	stop   []string
 	seed   int
 	logs   bool

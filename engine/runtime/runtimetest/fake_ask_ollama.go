@@ -232,6 +232,8 @@ func readEmbed(path string, body []byte) *ask {
 			a.dimensions = whole(v, 0)
 		case "encoding_format":
 			a.base64 = text(v) == "base64"
+		case "truncate":
+			a.uncut = string(v) == "false"
 		case "keep_alive":
 			a.keepAlive = v
 		case "options":

@@ -127,6 +127,9 @@ func (s *speech) read(r *http.Request, l *lease, t trouble) error {
 	if s.f.config.Kind == LlamaServer && s.promptN > l.rn.ctx {
 		return tooLong(s.promptN, l.rn.ctx)
 	}
+	if s.a.uncut && s.promptN > l.rn.ctx { // Ollama cuts unless it must not
+		return &refusal{status: http.StatusBadRequest, text: "the input length exceeds the context length"}
+	}
 	p := pacer{s: s, ctx: r.Context(), dead: l.rn.dead, t: t}
 	defer p.stop()
 	if _, err := p.step(0, l); err != nil {
