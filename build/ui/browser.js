@@ -8,14 +8,15 @@ const flags = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-ru
 /** launch starts the browser that CHROMIUM names. */
 export const launch = (more = []) => chromium.launch({ executablePath: process.env.CHROMIUM, args: [...flags, ...more] });
 
-export const sizes = { small: { width: 900, height: 640 }, usual: { width: 1280, height: 800 }, narrow: { width: 400, height: 800 }, large: { width: 1920, height: 1080 } };
+export const sizes = { small: { width: 900, height: 640 }, usual: { width: 1280, height: 800 }, narrow: { width: 400, height: 800 }, large: { width: 1920, height: 1080 }, wide: { width: 2560, height: 1440 }, huge: { width: 3840, height: 2160 } };
 
 /** Visit is one browser of one person, with nothing remembered. */
 export class Visit {
   /** base is the engine's address; link unlocks the page, without one it may only read. */
-  static async open(browser, base, { link, size = sizes.large, theme = 'light', reducedMotion = 'reduce' } = {}) {
+  static async open(browser, base, { link, size = sizes.large, theme = 'light', reducedMotion = 'reduce', script } = {}) {
     const context = await browser.newContext({ viewport: size, colorScheme: theme, reducedMotion, baseURL: base });
     context.setDefaultTimeout(8000);
+    if (script) await context.addInitScript(script);
     const page = await context.newPage();
     const v = new Visit(context, page, new URL(base).origin);
     await page.goto(link ?? base + '/ui/');
