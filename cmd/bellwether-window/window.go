@@ -22,6 +22,7 @@ import (
 	window "github.com/wailsapp/wails/v2/pkg/runtime"
 
 	"bellwether/app/window/child"
+	"bellwether/app/window/inside"
 )
 
 const kind = "window"
@@ -50,7 +51,7 @@ func show(address string, orders io.Reader, says io.Writer) (code int) {
 		Menu:                     appMenu(),
 		Logger:                   quiet{}, LogLevelProduction: logger.ERROR,
 		OnStartup: func(ctx context.Context) {
-			keepInside(insideOf(address, says))
+			inside.Keep(inside.Of(address, says))
 			go follow(orders, func() { raise(ctx) }, func() { quit(ctx) })
 		},
 		OnDomReady: func(context.Context) { _, _ = fmt.Fprintln(says, child.Ready) },

@@ -19,4 +19,4 @@ func show(string, io.Reader, io.Writer) int {
 }
 
 // Used by the real window only, and kept compiled and tested everywhere.
-var _, _, _, _ = start, follow, inside.may, inside.turnedAway
+var _, _ = start, follow

@@ -1,4 +1,6 @@
-package main
+// Package inside keeps the window to its own origin: what it may show, and, on
+// Linux, the web view's question whether it may go somewhere.
+package inside
 
 import (
 	"fmt"
@@ -9,27 +11,28 @@ import (
 	"bellwether/app/window/child"
 )
 
-// inside is what the window itself may show: the address it was opened at, and
+// Origin is what the window itself may show: the address it was opened at, and
 // what else is of its origin. All other web is the browser's.
-type inside struct {
+type Origin struct {
 	home *url.URL
 	says io.Writer
 }
 
-// insideOf makes one for an address that isWebAddress.
-func insideOf(address string, says io.Writer) inside {
+// Of makes one for the http address a window is opened at. What it turns away
+// is told by a line each in says.
+func Of(address string, says io.Writer) Origin {
 	u, err := url.Parse(address)
 	if err != nil {
 		u = &url.URL{} // of no origin: nothing may be shown
 	}
-	return inside{u, says}
+	return Origin{u, says}
 }
 
 // startScheme is that of the window's own first page.
 const startScheme = "wails"
 
 // may reports whether an address is to be loaded here.
-func (i inside) may(address string) bool {
+func (o Origin) may(address string) bool {
 	u, err := url.Parse(strings.TrimPrefix(address, "blob:")) // what a page made is of the page's origin
 	if err != nil {
 		return false
@@ -40,15 +43,15 @@ func (i inside) may(address string) bool {
 	case "about": // a frame without an address
 		return u.Opaque == "blank" || u.Opaque == "srcdoc"
 	}
-	return i.home.Host != "" && u.Scheme == i.home.Scheme && u.Host == i.home.Host
+	return o.home.Host != "" && u.Scheme == o.home.Scheme && u.Host == o.home.Host
 }
 
 // turnedAway hands what may not be loaded here to the parent, if somebody
 // wanted to see it: a page by itself opens nothing.
-func (i inside) turnedAway(address string, wanted bool) {
+func (o Origin) turnedAway(address string, wanted bool) {
 	u, err := url.Parse(address)
 	if !wanted || err != nil || u.Scheme != "http" && u.Scheme != "https" {
 		return
 	}
-	_, _ = fmt.Fprintf(i.says, "%s%s\n", child.Outside, u) // a URL has no line's end in it
+	_, _ = fmt.Fprintf(o.says, "%s%s\n", child.Outside, u) // a URL has no line's end in it
 }

@@ -1,6 +1,6 @@
 //go:build linux && desktop && production
 
-package main
+package inside
 
 /*
 #cgo pkg-config: gtk+-3.0 webkit2gtk-4.1
@@ -9,13 +9,13 @@ void keep_inside(void);
 import "C"
 
 // guarded is the window's; set once, before the web view is asked anything.
-var guarded inside
+var guarded Origin
 
-// keepInside has the web view load nothing that is not of the window: neither a
+// Keep has the web view load nothing that is not of the window: neither a
 // link that its menu opens, nor an address dropped on it, nor where a page goes
 // by itself. The toolkit has no say in that, so the view itself is asked.
-func keepInside(in inside) {
-	guarded = in
+func Keep(o Origin) {
+	guarded = o
 	C.keep_inside()
 }
 

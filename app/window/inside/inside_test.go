@@ -1,4 +1,4 @@
-package main
+package inside
 
 import (
 	"bytes"
@@ -6,7 +6,7 @@ import (
 )
 
 func TestOnlyItsOwnOriginIsShownInTheWindow(t *testing.T) {
-	in := insideOf("http://localhost:11435/admin/enter?t=x", nil)
+	in := Of("http://localhost:11435/admin/enter?t=x", nil)
 	for address, want := range map[string]bool{
 		"http://localhost:11435/ui/": true, "http://localhost:11435/": true, "wails://wails/": true, "about:blank": true, "about:srcdoc": true,
 		"blob:http://localhost:11435/0c9d": true,
@@ -18,14 +18,14 @@ func TestOnlyItsOwnOriginIsShownInTheWindow(t *testing.T) {
 			t.Errorf("%q: %v", address, got)
 		}
 	}
-	if insideOf("", nil).may("about:config") || insideOf("", nil).may("/ui/") {
+	if Of("", nil).may("about:config") || Of("", nil).may("/ui/") {
 		t.Error("a window of no origin shows something")
 	}
 }
 
 func TestWhatTheWindowTurnsAwayIsOpenedOnlyForWhoeverClicked(t *testing.T) {
 	var says bytes.Buffer
-	in := insideOf("http://localhost:11435/", &says)
+	in := Of("http://localhost:11435/", &says)
 	in.turnedAway("https://example.com/by-itself", false)
 	for _, no := range []string{"file:///etc/passwd", "javascript:alert(1)", "mailto:a@b.c", "%zz"} {
 		in.turnedAway(no, true)

@@ -1,0 +1,8 @@
+//go:build !(linux && desktop && production)
+
+package inside
+
+// Keep is the pages' own doing here: they hand links that lead out to the
+// engine, and the web views of these systems are not to be reached through the
+// toolkit.
+func Keep(Origin) {}

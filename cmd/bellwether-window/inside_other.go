@@ -1,8 +1,0 @@
-//go:build !linux && desktop && production
-
-package main
-
-// keepInside is the pages' own doing here: they hand links that lead out to the
-// engine, and the web views of these systems are not to be reached through the
-// toolkit.
-func keepInside(inside) {}
