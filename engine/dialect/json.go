@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -318,5 +319,23 @@ func memberName(lit []byte) string {
 	case "system_fingerprint":
 		return "system_fingerprint"
 	}
+	if name, known := usualNames[string(in)]; known {
+		return name
+	}
 	return Text(lit).String()
 }
+
+// usualNames are the others that most requests and answers have.
+var usualNames = func() map[string]string {
+	m := map[string]string{}
+	for name := range strings.FieldsSeq(`
+		messages prompt stream options format tools tool_choice max_tokens max_completion_tokens max_output_tokens
+		temperature top_p top_k stop seed user metadata system instructions keep_alive think stream_options
+		include_usage response_format reasoning_effort parallel_tool_calls store num_ctx num_predict
+		properties required image_url url data source media_type
+		done_reason total_duration load_duration prompt_eval_count prompt_eval_duration eval_count eval_duration
+		context usage prompt_tokens completion_tokens total_tokens reasoning_content timings`) {
+		m[name] = name
+	}
+	return m
+}()
