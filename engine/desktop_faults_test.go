@@ -21,7 +21,7 @@ var desktopFaults = map[string][]string{
 	"T-03": {"platform/desktop TestOnlyPathsThatLastAreStartedAtLogin", "platform/desktop TestOptionsAreCarriedIntoTheEntryAndThoseOfOthersAreSeen", "platform/desktop TestTaskManagersSwitchIsRead", "engine TestStartAtLoginOverALife"},
 	"T-04": {"cmd/bellwether TestAnIconWaitsForADesktopThatShowsIt", "app TestAMissingTrayHostIsToldOnce", "app TestEveryDesktopHasItsHelp"},
 	"T-05": {"cmd/bellwether TestAnIconWaitsForADesktopThatShowsIt"},
-	"T-06": {"build TestMacAppHasItsPlaces"},
+	"T-06": {"build TestMacAppHasItsPlaces", "platform/desktop TestT06StayingAwakeForbidsNapsAndLetsTheMachineSleep", "app TestT06TheAppStaysAwakeFromItsStartToItsEnd"},
 	"T-07": {"cmd/bellwether TestTheWindowDialsLoopbackWhereTheServerListensEverywhere", "engine TestTheWindowsLinkIsOfThisMachineWhateverListens"},
 	"T-08": {"cmd/bellwether TestTheIconSaysNameAndState", "app/window TestWithoutAWindowTheBrowserOpensAndTheReasonIsTold"},
 	"T-09": {"cmd/bellwether TestARunningServeIsAdoptedAndNeverEnded", "app TestAnotherProgramsEngineIsAdopted"},
