@@ -153,15 +153,16 @@ describe('two windows', () => {
     await v.close();
   });
 
-  it('of one browser: what one locks, the other may not do, and says so', async () => {
+  it('of one browser: what one locks, the other may not do, and says so at once', async () => {
     const v = await Visit.open(browser, rig.base, { link: await rig.enterLink() });
     v.expect('403');
     await v.go('Models');
+    await button(v.page, 'Pause this machine').waitFor();
     await v.page.evaluate(() => fetch('/admin/lock', { method: 'POST' }));
-    await button(v.page, 'Pause this machine').click();
-    await v.page.getByRole('menuitem', { name: 'Until resumed' }).click();
     await v.page.getByRole('button', { name: 'Read-only' }).waitFor();
     await v.page.getByRole('list', { name: 'Messages' }).getByText('bellwether open').first().waitFor();
+    assert.equal(await button(v.page, 'Pause this machine').count(), 0);
+    assert.equal(await v.page.evaluate(async () => (await fetch('/admin/pause', { method: 'POST', body: '{}' })).status), 403);
     assert.equal((await rig.get('/admin/status')).node.state, 'serving');
     await v.close();
   });

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { cpus } from 'node:os';
 
 /** Share of all cores that is busy above which a machine is not quiet, while ours wait for nothing. */
-const busyAbove = 0.35;
+const busyAbove = 0.15;
 const wanted = 3; // tries in quiet
 const most = 16;
 

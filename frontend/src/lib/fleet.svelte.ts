@@ -141,7 +141,10 @@ const calm = 80;
 function browserEffects(): Effects {
   let drawn = 0;
   return {
-    open: () => adapted(new WebSocket(`${location.protocol === 'https:' ? 'wss' : 'ws'}://${location.host}/admin/ws`)),
+    open() {
+      const e = early();
+      return e ? adapted(e.socket, e.heard) : adapted(new WebSocket(`${location.protocol === 'https:' ? 'wss' : 'ws'}://${location.host}/admin/ws`));
+    },
     frame(run) {
       if (document.hidden) {
         const timer = setTimeout(run, patience.hidden);
@@ -171,7 +174,22 @@ function browserEffects(): Effects {
   };
 }
 
-function adapted(ws: WebSocket): Socket {
+declare global {
+  interface Window {
+    /** What public/early.js opened, until it is taken. */
+    bellwetherFeed?: { socket: WebSocket; heard: string[] };
+  }
+}
+
+// early takes the socket that was opened before this program came, if it is one still.
+function early() {
+  const e = window.bellwetherFeed;
+  delete window.bellwetherFeed;
+  return e && (e.socket.readyState === WebSocket.CONNECTING || e.socket.readyState === WebSocket.OPEN) ? e : undefined;
+}
+
+/** adapted is a socket that hands on what it heard before, first. */
+export function adapted(ws: WebSocket, heard: string[] = []): Socket {
   const s: Socket = {
     send: (text) => ws.readyState === WebSocket.OPEN && ws.send(text),
     close: () => ws.close(),
@@ -182,5 +200,11 @@ function adapted(ws: WebSocket): Socket {
   ws.onopen = () => s.onopen?.();
   ws.onmessage = (e) => s.onmessage?.(String(e.data));
   ws.onclose = () => s.onclose?.();
+  if (ws.readyState === WebSocket.OPEN) {
+    queueMicrotask(() => {
+      s.onopen?.();
+      for (const text of heard) s.onmessage?.(text);
+    });
+  }
   return s;
 }
