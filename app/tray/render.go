@@ -134,15 +134,16 @@ func (b *bar) add(parent *systray.MenuItem, menu []Item) {
 }
 
 func newItem(parent *systray.MenuItem, it *Item) *systray.MenuItem {
+	label := literal(runtime.GOOS, it.Label)
 	switch {
 	case parent == nil && it.Tick != NoTick:
-		return systray.AddMenuItemCheckbox(it.Label, "", it.Tick == Ticked)
+		return systray.AddMenuItemCheckbox(label, "", it.Tick == Ticked)
 	case parent == nil:
-		return systray.AddMenuItem(it.Label, "")
+		return systray.AddMenuItem(label, "")
 	case it.Tick != NoTick:
-		return parent.AddSubMenuItemCheckbox(it.Label, "", it.Tick == Ticked)
+		return parent.AddSubMenuItemCheckbox(label, "", it.Tick == Ticked)
 	}
-	return parent.AddSubMenuItem(it.Label, "")
+	return parent.AddSubMenuItem(label, "")
 }
 
 // listen hands clicks on: the library drops what nobody waits for, so nothing
@@ -166,7 +167,7 @@ func (b *bar) change(was, is Item) {
 	l.does = is.Do
 	l.mu.Unlock()
 	if was.Label != is.Label {
-		l.item.SetTitle(is.Label)
+		l.item.SetTitle(literal(runtime.GOOS, is.Label))
 	}
 	if was.Off != is.Off {
 		if is.Off {

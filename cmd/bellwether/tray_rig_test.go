@@ -161,7 +161,8 @@ func entriesOf(t testing.TB, l *layout) entry {
 	t.Helper()
 	e := entry{id: l.ID}
 	if v, ok := l.Props["label"]; ok {
-		e.label, _ = v.Value().(string)
+		text, _ := v.Value().(string)
+		e.label = shownLabel(text)
 	}
 	if v, ok := l.Props["visible"]; ok {
 		e.hidden = v.Value() == false
@@ -180,6 +181,16 @@ func entriesOf(t testing.TB, l *layout) entry {
 		e.entries = append(e.entries, entriesOf(t, &child))
 	}
 	return e
+}
+
+// shownLabel is what a panel shows of a label: an underscore marks an access
+// key and is left out, two are one.
+func shownLabel(text string) string {
+	parts := strings.Split(text, "__")
+	for i := range parts {
+		parts[i] = strings.ReplaceAll(parts[i], "_", "")
+	}
+	return strings.Join(parts, "_")
 }
 
 // lines are what a person sees of the menu; submenus are indented.

@@ -80,6 +80,19 @@ func painted(p pixels) bool {
 	return false
 }
 
+// A panel takes an underscore for the mark of an access key; names keep theirs.
+func TestUnderscoresOfNamesAreInTheMenu(t *testing.T) {
+	t.Parallel()
+	f := fakeRuntime(t, "ollama", "-m", "my_tiny_2=40MB,ctx=8192")
+	h, b := newHome(t, "", map[string]*fake{"ollama": f}), desktoptest.NewBus(t)
+	b.ShowIcons(t)
+	i := h.desktop(t, b, anywhere, "--hidden")
+	if status, answer := h.ask(t, "my_tiny_2"); status != http.StatusOK {
+		t.Fatal(status, answer)
+	}
+	i.shows(t, "Unload my_tiny_2")
+}
+
 // From the click to the refusal, and back.
 func TestAClickOnPauseRefusesWithinASecond(t *testing.T) {
 	t.Parallel()
