@@ -20,9 +20,16 @@ import (
 
 // client talks to the running engine of a data folder.
 type client struct {
-	state engine.State
-	http  http.Client
+	state   engine.State
+	folders desktop.Folders
+	http    http.Client
+	// patience is how long the engine may take to begin an answer that it gives
+	// at once.
+	patience time.Duration
 }
+
+// answerWithin is patience for people at a terminal.
+const answerWithin = 10 * time.Second
 
 func (e *environ) folders() (desktop.Folders, error) {
 	if e.cli.DataDir != "" {
@@ -44,12 +51,26 @@ func (e *environ) engine() (*client, error) {
 	if err != nil {
 		return nil, coded(exitNoEngine, "the state of the engine cannot be read: %w", err)
 	}
-	return &client{state: state}, nil
+	return &client{state: state, folders: folders, patience: e.patience}, nil
 }
 
 // call sends in (nil = no body) and decodes the answer into out (nil = drop it).
-// headers add to the request's own.
+// headers add to the request's own. It is for what the engine answers at once.
 func (c *client) call(method, path string, in, out any, headers ...func(set func(name, value string))) error {
+	return c.callWith(c.prompt, method, path, in, out, headers...)
+}
+
+// await is call for what takes as long as it takes: a model that is loaded, say.
+func (c *client) await(method, path string, in, out any) error {
+	return c.callWith(func(method, path string, body io.Reader, headers ...header) (*http.Response, error) {
+		return c.open(context.Background(), method, path, body, headers...)
+	}, method, path, in, out)
+}
+
+// header adds to the headers of a request.
+type header = func(set func(name, value string))
+
+func (c *client) callWith(send func(method, path string, body io.Reader, headers ...header) (*http.Response, error), method, path string, in, out any, headers ...header) error {
 	var body io.Reader
 	switch v := in.(type) {
 	case nil:
@@ -62,7 +83,7 @@ func (c *client) call(method, path string, in, out any, headers ...func(set func
 		}
 		body = bytes.NewReader(b)
 	}
-	resp, err := c.send(method, path, body, headers...)
+	resp, err := send(method, path, body, headers...)
 	if err != nil {
 		return err
 	}
@@ -80,13 +101,49 @@ func (c *client) call(method, path string, in, out any, headers ...func(set func
 	return nil
 }
 
-// send makes the request; an answer that is an error becomes one here.
-func (c *client) send(method, path string, body io.Reader, headers ...func(set func(name, value string))) (*http.Response, error) {
-	return c.open(context.Background(), method, path, body, headers...)
+// prompt makes a request whose answer begins at once; where it does not, the
+// engine hangs, and the error says so. What follows the beginning may take.
+func (c *client) prompt(method, path string, body io.Reader, headers ...header) (*http.Response, error) {
+	ctx, end := context.WithCancelCause(context.Background())
+	late := time.AfterFunc(c.patience, func() { end(errHangs) })
+	resp, err := c.send(ctx, method, path, body, headers...)
+	if !late.Stop() && errors.Is(context.Cause(ctx), errHangs) {
+		if err == nil {
+			_ = resp.Body.Close()
+		}
+		return nil, c.hung(method)
+	}
+	return resp, err
 }
 
-// open is send for answers that are given up with ctx.
-func (c *client) open(ctx context.Context, method, path string, body io.Reader, headers ...func(set func(name, value string))) (*http.Response, error) {
+// errHangs ends a request that the engine did not begin to answer.
+var errHangs = errors.New("the engine answers nothing")
+
+// hung says what is known of an engine that answers nothing, and what helps.
+func (c *client) hung(method string) error {
+	left := ""
+	if method != http.MethodGet {
+		left = " What was asked may still be done if it comes round."
+	}
+	return &codedError{exitFailed, fmt.Errorf("%w: process %d has been silent for %.0f s at %s, so it hangs or was stopped.%s\n"+
+		"End it (%s) and start Bellwether again. What it did last stands in %s, and in hang.txt beside it if a part of it hung before",
+		errHangs, c.state.PID, c.patience.Seconds(), c.state.Address, left, desktop.EndCommand(c.state.PID), engine.LogPath(c.folders))}
+}
+
+// open is for answers that take as long as they take, and are given up with
+// ctx. An engine that hangs is told from one that works by asking for something
+// small first.
+func (c *client) open(ctx context.Context, method, path string, body io.Reader, headers ...header) (*http.Response, error) {
+	resp, err := c.prompt(http.MethodGet, "/admin/session", nil)
+	if err != nil {
+		return nil, err
+	}
+	_ = resp.Body.Close()
+	return c.send(ctx, method, path, body, headers...)
+}
+
+// send makes the request; an answer that is an error becomes one here.
+func (c *client) send(ctx context.Context, method, path string, body io.Reader, headers ...header) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, method, c.state.Admin+path, body)
 	if err != nil {
 		return nil, err

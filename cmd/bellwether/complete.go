@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"time"
 
 	"github.com/posener/complete"
 
@@ -18,6 +19,7 @@ func (e *environ) knownModels(complete.Args) (names []string) {
 	if err != nil {
 		return nil
 	}
+	engine.patience = time.Second // a shell waits with each key
 	all, err := engine.models()
 	if err != nil {
 		return nil

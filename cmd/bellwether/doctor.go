@@ -40,7 +40,7 @@ func (c *doctorCmd) bundle(e *environ) error {
 	if c.Names {
 		path += "?names=yes"
 	}
-	if err := client.call("GET", path, nil, &zip); err != nil {
+	if err := client.await("GET", path, nil, &zip); err != nil {
 		return err
 	}
 	file, err := os.OpenFile(c.Bundle, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
@@ -65,11 +65,11 @@ func (c *doctorCmd) examine(e *environ) error {
 	client, err := e.engine()
 	var findings []admin.Finding
 	if err == nil {
-		err = client.call("GET", "/admin/doctor", nil, &findings)
+		err = client.await("GET", "/admin/doctor", nil, &findings)
 	}
 	var none *codedError
 	switch {
-	case errors.As(err, &none) && none.code == exitNoEngine:
+	case errors.As(err, &none) && (none.code == exitNoEngine || errors.Is(err, errHangs)):
 		findings = e.examine(err)
 	case err != nil:
 		return err
@@ -88,7 +88,7 @@ func (c *doctorCmd) examine(e *environ) error {
 		e.printFindings(findings)
 	}
 	if none != nil {
-		return coded(exitNoEngine, "")
+		return coded(none.code, "")
 	}
 	for _, f := range findings {
 		if f.Severity == "broken" || f.Severity == "warning" {

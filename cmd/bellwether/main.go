@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"time"
 
 	"github.com/alecthomas/kong"
 	kongcompletion "github.com/jotaen/kong-completion"
@@ -58,10 +59,13 @@ func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
 
 // run is main with its edges named, for tests. It returns the exit code.
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	var c cli
-	env := &environ{in: stdin, out: stdout, err: stderr, cli: &c}
+	return (&environ{in: stdin, out: stdout, err: stderr, cli: new(cli), patience: answerWithin}).run(args)
+}
+
+func (e *environ) run(args []string) int {
+	c, env, stdout, stderr := e.cli, e, e.out, e.err
 	exited := -1
-	parser, err := kong.New(&c, kong.Name("bellwether"),
+	parser, err := kong.New(c, kong.Name("bellwether"),
 		kong.Description(description),
 		kong.Writers(stdout, stderr), kong.UsageOnError(), kong.Bind(env), kong.Exit(func(code int) { exited = code; panic(exit{}) }))
 	if err != nil {
@@ -106,6 +110,7 @@ type environ struct {
 	in       io.Reader
 	out, err io.Writer
 	cli      *cli
+	patience time.Duration // with an engine that may hang
 }
 
 func (e *environ) printf(format string, args ...any) { fmt.Fprintf(e.out, format, args...) }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -220,7 +221,7 @@ func (e *environ) onModel(action, done, name string) error {
 	if err != nil {
 		return err
 	}
-	if err := engine.call("POST", "/admin/models/"+action, map[string]any{"deployment": id}, nil); err != nil {
+	if err := engine.await("POST", "/admin/models/"+action, map[string]any{"deployment": id}, nil); err != nil {
 		return err
 	}
 	if e.cli.JSON {
@@ -240,7 +241,7 @@ func (c *modelsPullCmd) Run(e *environ) error {
 		return err
 	}
 	body, _ := json.Marshal(map[string]string{"model": c.Name})
-	resp, err := engine.send("POST", "/admin/models/pull", strings.NewReader(string(body)))
+	resp, err := engine.open(context.Background(), "POST", "/admin/models/pull", strings.NewReader(string(body)))
 	if err != nil {
 		return err
 	}

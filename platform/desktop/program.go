@@ -30,6 +30,9 @@ func FindProgram(name string) string {
 // installed at path: by its service or app where it has one, else itself.
 func StartCommand(name, path string) string { return startCommand(name, path) }
 
+// EndCommand is what a person types to end a process that heeds nothing.
+func EndCommand(pid int) string { return endCommand(pid) }
+
 // ErrNotAvailable is returned where this system has no source for an answer.
 var ErrNotAvailable = errors.New("not available here")
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"unsafe"
 
@@ -29,6 +30,8 @@ func startCommand(name, path string) string {
 	}
 	return quote(path)
 }
+
+func endCommand(pid int) string { return "taskkill /F /PID " + strconv.Itoa(pid) }
 
 func isRunning(_ context.Context, name string) (bool, error) {
 	snapshot, err := windows.CreateToolhelp32Snapshot(windows.TH32CS_SNAPPROCESS, 0)
