@@ -164,11 +164,14 @@ func titleOf(id string) string {
 	kind, name, _ := strings.Cut(id, ".")
 	title := map[string]string{
 		"port": "Address for apps", "keys": "API keys", "store": "Decision records", "settings": "Settings file", "catalogue": "Catalogue of your own",
-		"declarations": "Declarations", "embeddings": "Embedding contracts", "policy": "Fleet policy", "runtime": "Runtime", "program": "Program", "pool": "Memory pool",
+		"declarations": "Declarations", "embeddings": "Embedding contracts", "policy": "Fleet policy", "runtime": "Runtime", "program": "Runtime program", "pool": "Memory pool",
 		"memory": "Memory", "gpu": "Graphics card", "pause": "Pause", "state": "Saved state", "agent": "Node", "hang": "No answer:", "bypass": "Apps beside",
 	}[kind]
-	if title == "" {
+	switch {
+	case title == "":
 		return id
+	case id == "program":
+		return "No runtime"
 	}
 	if name != "" && kind != "memory" {
 		title += " " + strings.TrimSuffix(name, ".residency")

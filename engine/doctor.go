@@ -1,8 +1,10 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"slices"
+	"strings"
 
 	"bellwether/engine/admin"
 	"bellwether/engine/agent"
@@ -14,25 +16,44 @@ import (
 // nothing. c may be nil when the settings cannot be read.
 func Examine(ctx context.Context, c *Config) []admin.Finding {
 	var declared []string
+	kinds := map[string]bool{}
 	if c != nil {
 		for _, rt := range c.Runtimes {
 			declared = append(declared, rt.URL)
+			kinds[rt.Kind] = false
 		}
 	}
 	var found []admin.Finding
-	up := map[string]bool{}
+	answers := map[string]bool{} // by address
 	for _, f := range runtime.Discover(ctx, declared) {
+		answers[f.URL] = true
 		if !f.Supported {
 			found = append(found, finding("runtime."+f.Kind, "note", "", "%s at %s cannot be used: %s", f.Kind, f.URL, f.Reason))
 			continue
 		}
-		up[f.Kind] = true
+		kinds[f.Kind] = true
 		found = append(found, finding("runtime."+f.Kind, "ok", "", "%s answers at %s", f.Kind, f.URL))
 	}
-	for _, f := range agent.Programs(ctx, up) {
+	if c != nil {
+		found = append(found, unanswered(c.Runtimes, answers)...)
+	}
+	for _, f := range agent.Programs(ctx, kinds) {
 		found = append(found, admin.Finding{ID: f.ID, Severity: string(f.Severity), Text: f.Text, Remedy: f.Remedy})
 	}
 	return ranked(found)
+}
+
+// unanswered are the declared runtimes at addresses where none answers.
+func unanswered(declared []RuntimeConfig, answers map[string]bool) (found []admin.Finding) {
+	for _, rt := range declared {
+		u, err := runtime.ParseTarget(rt.URL)
+		if err != nil || answers[u.String()] || answers[strings.Replace(u.String(), "127.0.0.1", "[::1]", 1)] {
+			continue
+		}
+		name := cmp.Or(rt.Name, rt.Kind, "a runtime")
+		found = append(found, finding("runtime."+name, "broken", "start it, or mend its url under runtimes in the settings", "%s at %s does not answer", name, u))
+	}
+	return found
 }
 
 // ranked puts the worst first.

@@ -334,7 +334,7 @@ func TestDoctorSaysHowToStartWhatIsInstalled(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.env = append(h.env, "PATH="+bin)
-	alone := h.run(t, "doctor").ends(t, exitNoEngine).says(t, "no engine is running", "bellwether serve")
+	alone := h.run(t, "doctor").ends(t, exitNoEngine).says(t, "no engine is running", "bellwether serve", "nobody at http://127.0.0.1:9 does not answer")
 	h.serve(t, anywhere)
 	broken := h.run(t, "doctor").ends(t, exitDegraded).says(t, "BROKEN", "nobody at http://127.0.0.1:9 is down")
 	for _, s := range []said{alone, broken} {

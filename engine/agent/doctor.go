@@ -72,8 +72,7 @@ func (a *Agent) Doctor(ctx context.Context) []Finding {
 			out[i].Remedy = desktop.StartCommand(programOf(kind), path)
 		}
 	}
-	served := slices.Contains(slices.Collect(maps.Values(kinds)), true)
-	return append(out, missing(ctx, kinds, served)...)
+	return append(out, Programs(ctx, kinds)...)
 }
 
 // diagnose judges one runtime and its models.
@@ -165,20 +164,17 @@ func (s *state) checkMachine() []Finding {
 	return out
 }
 
-// Programs reports on the server programs of this machine that serve nothing
-// here: kinds says which kinds of runtime answer. For a machine without a
-// running node.
+// Programs tells installed, running and serving apart for the server programs
+// whose kind nobody serves here: each lack has another cure. kinds are those of
+// the runtimes that are known or declared, true for those that answer. Where
+// there are any, one that is down is told as such, by whoever knows it, and no
+// second time as a machine without runtimes; it may run in a container, where no
+// program is found.
 func Programs(ctx context.Context, kinds map[string]bool) []Finding {
-	return missing(ctx, kinds, len(kinds) > 0)
-}
-
-// missing tells installed, running and serving apart for the programs whose
-// kind nobody serves: each lack has another cure.
-func missing(ctx context.Context, up map[string]bool, served bool) []Finding {
 	var out []Finding
-	installed := false
+	known, installed := len(kinds) > 0, false
 	for _, p := range programs {
-		if up[p.kind] {
+		if kinds[p.kind] {
 			continue
 		}
 		path := desktop.FindProgram(p.name)
@@ -189,14 +185,14 @@ func missing(ctx context.Context, up map[string]bool, served bool) []Finding {
 				p.name + " runs but does not answer on its usual port " + p.port,
 				"if it listens elsewhere, declare it: runtimes: [{name: " + p.name + ", kind: " + p.kind + ", url: http://127.0.0.1:PORT}]"})
 		case path != "":
-			out = append(out, Finding{"program." + p.name, severity(served, Note, Broken), p.name + " is installed but not running", desktop.StartCommand(p.name, path)})
+			out = append(out, Finding{"program." + p.name, severity(known, Note, Broken), p.name + " is installed but not running", desktop.StartCommand(p.name, path)})
 		default:
 			continue
 		}
 		installed = true
 	}
-	if !served && !installed {
-		out = append(out, Finding{"program", Broken, "no runtime is installed", "install Ollama from ollama.com, or llama-server from llama.cpp"})
+	if !known && !installed {
+		out = append(out, Finding{"program", Broken, "no runtime was found on this machine", "install Ollama from ollama.com, or llama-server from llama.cpp; one in a container or elsewhere is named under runtimes in the settings"})
 	}
 	return out
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"bellwether/engine/fleet"
 	"bellwether/engine/runtime"
@@ -24,6 +25,40 @@ func TestDoctorTellsDownRuntimesAndWhatToDo(t *testing.T) {
 	}
 	if pool := found["pool.ram"]; pool.Severity != OK {
 		t.Errorf("pool.ram = %+v", pool)
+	}
+	for _, x := range found { // one loss is told once
+		if x.Severity == Broken && x.ID != "runtime.ollama" {
+			t.Errorf("besides, %+v", x)
+		}
+	}
+}
+
+// A runtime that is known and down may run in a container: no program is found
+// then, and still the machine has a runtime.
+func TestOnlyAMachineWithoutRuntimesIsToldToInstallOne(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	t.Setenv("HOME", t.TempDir())
+	for name, kinds := range map[string]map[string]bool{"one that is down": {runtime.KindOllama: false}, "one that serves": {runtime.KindLlamaServer: true}} {
+		for _, x := range Programs(t.Context(), kinds) {
+			if x.Severity == Broken {
+				t.Errorf("%s: %+v", name, x)
+			}
+		}
+	}
+	for _, x := range Programs(t.Context(), nil) {
+		if x.ID == "program" && (x.Severity != Broken || !strings.Contains(x.Remedy, "Ollama")) {
+			t.Errorf("without any: %+v", x)
+		}
+	}
+}
+
+func TestAPauseIsToldOnce(t *testing.T) {
+	for reason, want := range map[string]string{
+		"": "paused by its owner", "paused by its owner": "paused by its owner", "a build": "paused by its owner (a build)", "paused for lunch": "paused for lunch",
+	} {
+		if got := (&pause{On: true, Reason: reason}).text(time.Time{}); got != want {
+			t.Errorf("%q: %q, want %q", reason, got, want)
+		}
 	}
 }
 

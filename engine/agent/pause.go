@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"bellwether/engine/fleet"
@@ -21,7 +22,11 @@ func (p *pause) over(now time.Time) bool { return p.On && due(p.Until, now) }
 
 func (p *pause) text(now time.Time) string {
 	t := "paused by its owner"
-	if p.Reason != "" {
+	switch {
+	case p.Reason == "" || p.Reason == t:
+	case strings.HasPrefix(p.Reason, "paused "): // a whole sentence of its own
+		t = p.Reason
+	default:
 		t += " (" + p.Reason + ")"
 	}
 	if !p.Until.IsZero() {
