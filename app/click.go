@@ -171,10 +171,19 @@ func copyText(text string) error {
 // notify shows a notification where the desktop has them; the menu tells the
 // same.
 func (a *app) notify(kind, title, text string) {
+	a.tell(kind, func() error { return a.notifier.Notify(kind, title, text) })
+}
+
+// remind is notify of what takes an act of the owner: it waits for them.
+func (a *app) remind(kind, title, text string) {
+	a.tell(kind, func() error { return a.notifier.Remind(kind, title, text) })
+}
+
+func (a *app) tell(kind string, show func() error) {
 	if a.notifier == nil || a.o.Notifies != nil && !a.o.Notifies(kind) {
 		return
 	}
-	if err := a.notifier.Notify(kind, title, text); err != nil {
+	if err := show(); err != nil {
 		a.o.Log.Debug("no notification was shown", "err", err)
 	}
 }

@@ -21,7 +21,7 @@ func (d *desk) notify(now time.Time) {
 	}
 	d.work.Go(func() { // one after the other: a desktop takes its time
 		for _, n := range due {
-			d.a.notify(n.Kind, n.Title, n.Text)
+			d.a.remind(n.Kind, n.Title, n.Text)
 		}
 	})
 }

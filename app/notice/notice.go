@@ -90,7 +90,7 @@ func Look(b Board, now time.Time, findings []Finding) (Board, []Notice) {
 		if i == free-1 && len(due) > free {
 			out = append(out, together(due[i:]))
 		} else if i < free {
-			out = append(out, Notice{Kind: Kind(f), Title: cmp.Or(f.Title, "Bellwether"), Text: strings.TrimSpace(f.Text + " " + f.Remedy)})
+			out = append(out, Notice{Kind: Kind(f), Title: cmp.Or(f.Title, "Bellwether"), Text: words(f)})
 		}
 		next.told[f.ID] = now
 	}
@@ -98,6 +98,19 @@ func Look(b Board, now time.Time, findings []Finding) (Board, []Notice) {
 		next.times = append(next.times, now)
 	}
 	return next, out
+}
+
+// words are what is wrong and, on a line of its own, what helps: that may be a
+// sentence or a command to type, so nothing is put behind it.
+func words(f Finding) string {
+	text := strings.TrimSpace(f.Text)
+	if text != "" && !strings.ContainsAny(text[len(text)-1:], ".!?:") {
+		text += "."
+	}
+	if f.Remedy == "" {
+		return text
+	}
+	return strings.TrimSpace(text + "\nWhat helps: " + strings.TrimSpace(f.Remedy))
 }
 
 // together tells of more than there is room for.

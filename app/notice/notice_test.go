@@ -70,12 +70,19 @@ func TestOnlyWhatTakesAnActIsToldAndSeldom(t *testing.T) {
 }
 
 func TestANoticeSaysWhatAndWhatHelps(t *testing.T) {
-	b, _ := Look(Board{}, start, nil)
-	b, _ = Look(b, start, []Finding{lost("runtime.ollama")})
-	_, due := Look(b, start.Add(settle), []Finding{lost("runtime.ollama")})
-	want := []Notice{{Kind: "runtime", Title: "Runtime runtime.ollama", Text: "It is down. Start it."}}
-	if !slices.Equal(due, want) {
-		t.Errorf("%+v, want %+v", due, want)
+	for _, c := range []struct{ text, remedy, want string }{
+		{"It is down.", "Start it.", "It is down.\nWhat helps: Start it."},
+		{"ollama is down: connection refused", "ollama serve", "ollama is down: connection refused.\nWhat helps: ollama serve"},
+		{"ollama is down", "", "ollama is down."},
+	} {
+		found := []Finding{{ID: "runtime.ollama", Severity: "broken", Title: "Runtime ollama", Text: c.text, Remedy: c.remedy}}
+		b, _ := Look(Board{}, start, nil)
+		b, _ = Look(b, start, found)
+		_, due := Look(b, start.Add(settle), found)
+		want := []Notice{{Kind: "runtime", Title: "Runtime ollama", Text: c.want}}
+		if !slices.Equal(due, want) {
+			t.Errorf("%+v, want %+v", due, want)
+		}
 	}
 }
 

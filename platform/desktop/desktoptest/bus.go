@@ -7,8 +7,8 @@ import (
 	"bufio"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
-	"strings"
 	"sync"
 	"testing"
 
@@ -20,8 +20,9 @@ type Bus struct {
 	Address string // as DBUS_SESSION_BUS_ADDRESS holds it
 	Conn    *dbus.Conn
 
-	daemon *exec.Cmd
-	kill   func()
+	program string
+	daemon  *exec.Cmd
+	kill    func()
 }
 
 // NewBus starts a bus. The test is skipped where there are none.
@@ -41,26 +42,42 @@ func NewBus(t testing.TB) *Bus {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(folder) })
-	b := &Bus{daemon: exec.Command(program, "--session", "--nofork", "--nopidfile", "--print-address=1", "--address=unix:dir="+folder)}
-	out, err := b.daemon.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := b.daemon.Start(); err != nil {
-		t.Fatal(err)
-	}
-	b.kill = sync.OnceFunc(func() { _ = b.daemon.Process.Kill(); _ = b.daemon.Wait() })
-	t.Cleanup(b.kill)
-	line, err := bufio.NewReader(out).ReadString('\n')
-	if err != nil {
-		t.Fatal(err)
-	}
-	b.Address = strings.TrimSpace(line)
-	if b.Conn, err = dbus.Connect(b.Address); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = b.Conn.Close() })
+	b := &Bus{program: program, Address: "unix:path=" + filepath.Join(folder, "bus")}
+	b.start(t)
 	return b
+}
+
+// start runs the daemon at the bus's address, and connects to it.
+func (b *Bus) start(t testing.TB) {
+	t.Helper()
+	daemon := exec.Command(b.program, "--session", "--nofork", "--nopidfile", "--print-address=1", "--address="+b.Address)
+	out, err := daemon.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := daemon.Start(); err != nil {
+		t.Fatal(err)
+	}
+	b.daemon = daemon
+	b.kill = sync.OnceFunc(func() { _ = daemon.Process.Kill(); _ = daemon.Wait() })
+	t.Cleanup(b.kill)
+	if _, err := bufio.NewReader(out).ReadString('\n'); err != nil { // it listens
+		t.Fatal(err)
+	}
+	conn, err := dbus.Connect(b.Address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.Conn = conn
+	t.Cleanup(func() { _ = conn.Close() })
+}
+
+// Restart kills the bus and starts another at the same address. All that were
+// on it are not on this one, what shows icons among them.
+func (b *Bus) Restart(t testing.TB) {
+	t.Helper()
+	b.Kill()
+	b.start(t)
 }
 
 // Kill ends the bus, as the end of a session does.

@@ -2,9 +2,11 @@ package desktoptest
 
 import (
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/godbus/dbus/v5"
+	"github.com/godbus/dbus/v5/prop"
 )
 
 // iconHost is the name on the bus of what shows icons.
@@ -12,24 +14,31 @@ const iconHost = "org.kde.StatusNotifierWatcher"
 
 // Icons stands in for a panel that shows icons: they register with it.
 type Icons struct {
-	bus *Bus
-	mu  sync.Mutex
-	n   int // that registered
+	bus   *Bus
+	props *prop.Properties
+	mu    sync.Mutex
+	items []string // that registered: who, and the path there
 }
 
 // ShowIcons makes the bus one of a desktop that shows icons, from now on.
 func (b *Bus) ShowIcons(t testing.TB) *Icons {
 	t.Helper()
 	i := &Icons{bus: b}
+	var err error
+	i.props, err = prop.Export(b.Conn, "/StatusNotifierWatcher", prop.Map{iconHost: {"RegisteredStatusNotifierItems": {Value: []string{}, Emit: prop.EmitTrue}}})
+	if err != nil {
+		t.Fatal(err)
+	}
 	b.own(t, i, "/StatusNotifierWatcher", iconHost)
 	return i
 }
 
 // RegisterStatusNotifierItem is called over the bus.
-func (i *Icons) RegisterStatusNotifierItem(_ string, _ dbus.Sender) *dbus.Error {
+func (i *Icons) RegisterStatusNotifierItem(path string, who dbus.Sender) *dbus.Error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	i.n++
+	i.items = append(i.items, string(who)+path)
+	i.props.SetMust(iconHost, "RegisteredStatusNotifierItems", i.items)
 	return nil
 }
 
@@ -37,7 +46,7 @@ func (i *Icons) RegisterStatusNotifierItem(_ string, _ dbus.Sender) *dbus.Error 
 func (i *Icons) Count() int {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	return i.n
+	return len(i.items)
 }
 
 // Leave ends the panel; the bus goes on.
@@ -49,30 +58,42 @@ func (i *Icons) Leave(t testing.TB) {
 }
 
 // Notification is one as the desktop got it.
-type Notification struct{ App, Icon, Title, Text string }
+type Notification struct {
+	App, Icon, Title, Text string
+	Replaces               uint32 // the number of an older one, 0 = none
+	Lasts                  int32  // ms; 0 = until it is dismissed
+}
 
 // mostShown is how many notifications a test may leave unread.
 const mostShown = 16
 
 // ShowNotifications makes the bus one of a desktop that shows notifications.
-// Who sent one has been answered by the time it is in the channel.
-func (b *Bus) ShowNotifications(t testing.TB) <-chan Notification {
+// Who sent one has been answered by the time it is in the channel. can are its
+// capabilities beside showing a body.
+func (b *Bus) ShowNotifications(t testing.TB, can ...string) <-chan Notification {
 	t.Helper()
-	n := &notifications{shown: make(chan Notification, mostShown)}
+	n := &notifications{shown: make(chan Notification, mostShown), can: append([]string{"body"}, can...)}
 	b.own(t, n, "/org/freedesktop/Notifications", "org.freedesktop.Notifications")
 	return n.shown
 }
 
 // notifications is a desktop's service, as far as notifying goes. Its methods
 // are called over the bus.
-type notifications struct{ shown chan Notification }
-
-func (n *notifications) Notify(app string, _ uint32, icon, title, text string, _ []string, _ map[string]dbus.Variant, _ int32) (uint32, *dbus.Error) {
-	n.shown <- Notification{app, icon, title, text}
-	return 1, nil
+type notifications struct {
+	shown chan Notification
+	can   []string
+	last  atomic.Uint32 // number given
 }
 
-func (n *notifications) GetCapabilities() ([]string, *dbus.Error) { return []string{"body"}, nil }
+func (n *notifications) Notify(app string, replaces uint32, icon, title, text string, _ []string, _ map[string]dbus.Variant, lasts int32) (uint32, *dbus.Error) {
+	n.shown <- Notification{app, icon, title, text, replaces, lasts}
+	if replaces != 0 {
+		return replaces, nil
+	}
+	return n.last.Add(1), nil
+}
+
+func (n *notifications) GetCapabilities() ([]string, *dbus.Error) { return n.can, nil }
 
 func (n *notifications) GetServerInformation() (name, vendor, version, spec string, err *dbus.Error) {
 	return "test", "test", "1", "1.2", nil
