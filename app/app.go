@@ -51,9 +51,6 @@ type Options struct {
 	HostPatience time.Duration
 }
 
-// trayLock is held by the one tray of a data folder.
-const trayLock = "tray.lock"
-
 // Run is the program until ctx ends or its user quits. It must be called on the
 // main goroutine. A second one for the same data folder has the first show its
 // window, and returns at once.
@@ -62,7 +59,8 @@ func Run(ctx context.Context, o Options) error {
 		return fmt.Errorf("make the data folder: %w", err)
 	}
 	a := newApp(o)
-	lock, err := desktop.LockNamed(o.Folders.Data, trayLock)
+	claim := &claim{dir: o.Folders.Data}
+	err := claim.take()
 	var held *desktop.HeldError
 	if errors.As(err, &held) {
 		return a.second(ctx)
@@ -70,18 +68,17 @@ func Run(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	unlock := sync.OnceFunc(func() { _ = lock.Unlock() })
-	defer unlock()
+	defer claim.drop()
 	place, err := tray.Find(ctx)
 	if err != nil {
-		unlock() // a later start may have a place for an icon: it adopts this engine
+		claim.drop() // a later start may have a place for an icon: it adopts this engine
 		return a.headless(ctx, err)
 	}
-	return a.withTray(ctx, place, unlock)
+	return a.withTray(ctx, place, claim)
 }
 
 // withTray runs everything, the tray on this goroutine.
-func (a *app) withTray(ctx context.Context, place tray.Place, unlock func()) error {
+func (a *app) withTray(ctx context.Context, place tray.Place, claim *claim) error {
 	log.SetOutput(quiet{a.o.Log}) // the tray's library speaks by it
 	defer a.awake("Bellwether answers requests")()
 	ctx, stop := context.WithCancel(ctx)
@@ -92,14 +89,31 @@ func (a *app) withTray(ctx context.Context, place tray.Place, unlock func()) err
 	listen, deaf := context.WithCancel(context.WithoutCancel(ctx))
 	work.Go(func() { defer deaf(); d.run() })
 	work.Go(func() { a.client.follow(listen, d.told, d.lost) })
-	work.Go(func() { a.watchHost(ctx, place, d.hosted) })
+	watch := func() { work.Go(func() { a.watchHost(ctx, place, d.hosted) }) } // until the bus goes away
+	watch()
 	d.tell((*desk).startEngine)
 	// The tray outlives ctx: it shows how the engine stops, until the desk closes
 	// its states.
-	err := tray.Run(context.WithoutCancel(ctx), place, tray.Options{States: d.states, Do: d.clicked, Log: a.o.Log})
-	if errors.Is(err, tray.ErrNoTray) {
-		a.o.Log.Warn("the icon is gone; Bellwether goes on without", "why", err)
-		unlock() // a later start may have a place for an icon: it adopts this engine
+	err := tray.Run(context.WithoutCancel(ctx), place, tray.Options{
+		States: d.states, Do: d.clicked, Log: a.o.Log,
+		Away: func() {
+			a.o.Log.Warn("the icon is gone with the desktop's bus; Bellwether goes on without until there is one again")
+			claim.drop() // a start in another session may show this engine
+			d.drop()
+		},
+		Return: func() bool {
+			if err := claim.take(); err != nil {
+				return false // that one's owner has an icon
+			}
+			a.o.Log.Info("the desktop's bus is back, and the icon with it")
+			d.back()
+			watch()
+			return true
+		},
+	})
+	if err != nil {
+		a.o.Log.Warn("there is no icon", "why", err) // the bus went away in this moment
+		claim.drop()
 		d.drop()
 	} else {
 		stop() // it may be the system that ended it

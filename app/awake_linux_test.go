@@ -26,7 +26,7 @@ func TestT06TheAppStaysAwakeFromItsStartToItsEnd(t *testing.T) {
 		return func() { said = append(said, "released") }
 	}
 	done := make(chan error)
-	go func() { done <- a.withTray(ctx, tray.Place{}, func() {}) }()
+	go func() { done <- a.withTray(ctx, tray.Place{}, &claim{dir: a.o.Folders.Data}) }()
 	<-serves
 	stop()
 	if err := <-done; err != nil {

@@ -42,8 +42,9 @@ type desk struct {
 	login   tray.Login  // while no engine tells it
 	logins  pulse.Round // of looks at it
 	icon    iconNews
-	asked   bool // the owner was asked what becomes of running requests
-	after   bool // quit when they have ended
+	dropped time.Time // since when there is no bus for the icon; zero = there is
+	asked   bool      // the owner was asked what becomes of running requests
+	after   bool      // quit when they have ended
 	notice  string
 	board   notice.Board // what the owner was notified of
 	leaving bool         // on the way out; the engine may still run
@@ -68,6 +69,10 @@ const (
 	adoptPatience = 20 * time.Second
 	gonePatience  = 2 * time.Second
 )
+
+// dropPatience is how long a program without an engine of its own waits for the
+// desktop to come back.
+const dropPatience = time.Minute
 
 func newDesk(ctx context.Context, a *app, stop context.CancelFunc) *desk {
 	return &desk{a: a, ctx: ctx, stop: stop, in: make(chan func(*desk)), gone: make(chan struct{}), states: make(chan tray.State, 1), since: time.Now(),
@@ -100,6 +105,9 @@ func (d *desk) run() {
 			d.lookAtLogin()
 			d.notify(time.Now())
 			d.tellIcon(time.Now())
+			if d.stranded(time.Now()) {
+				d.stop()
+			}
 			if d.engine != nil && d.rest.due(time.Now()) {
 				d.work.Go(giveBack)
 			}
@@ -321,18 +329,23 @@ func (d *desk) hosted(word admin.TrayReport) {
 	})
 }
 
-// drop is for a desktop that is gone: without an engine of ours there is
-// nothing to go on with.
+// drop is for a desktop whose bus is gone, and the icon with it. It is waited
+// for; without an engine of ours not for long.
 func (d *desk) drop() {
 	d.tell(func(d *desk) {
-		if d.engine == nil {
-			d.stop()
-			return
-		}
-		d.icon.host = admin.TrayReport{State: admin.TrayUnseen, Text: "No icon is shown: the desktop's session has ended.",
-			Remedy: "The next start of Bellwether in a session shows this one."}
+		d.dropped = time.Now()
+		d.icon.host = admin.TrayReport{State: admin.TrayUnseen, Text: "No icon is shown: the desktop's session bus has ended.",
+			Remedy: "The icon comes back with the bus. A start of Bellwether in another session shows it there."}
 		d.tellIcon(time.Now())
 	})
+}
+
+// back ends drop.
+func (d *desk) back() { d.tell(func(d *desk) { d.dropped = time.Time{} }) }
+
+// stranded reports that nobody sees this program and it does nothing.
+func (d *desk) stranded(now time.Time) bool {
+	return !d.dropped.IsZero() && d.engine == nil && !d.making && now.Sub(d.dropped) >= dropPatience
 }
 
 // result is how the program ended, once run has returned.

@@ -2,6 +2,8 @@ package app
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -89,26 +91,44 @@ func (a *app) noteNoHost() {
 	}
 }
 
-// TrayFinding is the doctor's line on the icon. It is looked at from the
-// session of whoever asks; false: there is nothing to say, for this is no
-// desktop's session.
-func TrayFinding(ctx context.Context) (admin.Finding, bool) {
+// TrayFinding is the doctor's line on the icon of a data folder. It is looked
+// at from the session of whoever asks; false: there is nothing to say, for this
+// is no desktop's session. Its ID is another where it is on the desktop alone,
+// since nobody here has an icon.
+func TrayFinding(ctx context.Context, folders desktop.Folders) (admin.Finding, bool) {
 	if runtime.GOOS == "darwin" || runtime.GOOS == "windows" || !graphical(os.Getenv) {
 		return admin.Finding{}, false
 	}
+	f := admin.Finding{ID: "tray", Severity: "note"}
 	place, err := tray.Find(ctx)
-	word := admin.TrayReport{State: admin.TrayShown, Text: "The desktop shows icons of programs."}
 	switch {
 	case err != nil:
-		word = noSession(err)
+		word := noSession(err)
+		f.Text, f.Remedy = word.Text, word.Remedy
+		return f, true
 	case !place.Host(ctx):
-		word = noHost()
+		word := noHost()
+		f.Text, f.Remedy = word.Text, word.Remedy
+		return f, true
 	}
-	severity := "note"
-	if word.State == admin.TrayShown {
-		severity = "ok"
+	owner := &claim{dir: folders.Data}
+	err = owner.take()
+	owner.drop()
+	var held *desktop.HeldError
+	if !errors.As(err, &held) {
+		return admin.Finding{ID: "tray.desktop", Severity: "ok", Text: "The desktop shows icons of programs."}, true
 	}
-	return admin.Finding{ID: "tray", Severity: severity, Text: word.Text, Remedy: word.Remedy}, true
+	switch place.Stands(ctx, held.PID) {
+	case tray.Absent:
+		f.Text = fmt.Sprintf("The desktop shows icons, and Bellwether's (pid %d) is not among them: it runs in another session.", held.PID)
+		f.Remedy = "Quit it and start it in this session to have it here." + asGood
+	case tray.Waiting:
+		f.Text = fmt.Sprintf("The desktop shows icons, and has not taken Bellwether's (pid %d).", held.PID)
+		f.Remedy = "Start the panel anew, or log out and in again." + asGood
+	default:
+		f.Severity, f.Text = "ok", "The desktop shows the icon."
+	}
+	return f, true
 }
 
 // graphical reports that this is a session with a screen.

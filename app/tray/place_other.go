@@ -22,4 +22,15 @@ func (Place) Hosts(ctx context.Context) (<-chan bool, error) {
 	return out, nil
 }
 
-func (Place) watch() (lost <-chan struct{}, stop func(), err error) { return nil, func() {}, nil }
+// Standing is how the icon of a process fares.
+type Standing int
+
+// The standings.
+const (
+	Absent Standing = iota
+	Waiting
+	Shown
+)
+
+// Stands says nothing of its own here: the system shows every icon.
+func (Place) Stands(context.Context, int) Standing { return Shown }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/godbus/dbus/v5"
 )
@@ -111,11 +112,43 @@ func (p Place) Hosts(ctx context.Context) (<-chan bool, error) {
 	return out, nil
 }
 
-// watch tells when the bus goes away.
-func (p Place) watch() (lost <-chan struct{}, stop func(), err error) {
-	conn, err := p.dial(context.Background())
+// Standing is how the icon of a process fares on the bus.
+type Standing int
+
+// The standings.
+const (
+	Absent  Standing = iota // it is not on this bus
+	Waiting                 // it is, and what shows icons has not taken it
+	Shown
+)
+
+// Stands asks how the icon of a process fares. What shows icons may not tell
+// which it took: then one that is on the bus counts as shown.
+func (p Place) Stands(ctx context.Context, pid int) Standing {
+	conn, err := p.dial(ctx)
 	if err != nil {
-		return nil, nil, err
+		return Absent
 	}
-	return conn.Context().Done(), func() { _ = conn.Close() }, nil
+	defer func() { _ = conn.Close() }()
+	name := fmt.Sprintf("org.kde.StatusNotifierItem-%d-1", pid) // as the library has it
+	var owner string
+	if conn.BusObject().CallWithContext(ctx, "org.freedesktop.DBus.GetNameOwner", 0, name).Store(&owner) != nil {
+		return Absent
+	}
+	var taken []string
+	var list dbus.Variant
+	err = conn.Object(watcher, "/StatusNotifierWatcher").CallWithContext(ctx, "org.freedesktop.DBus.Properties.Get", 0, watcher, "RegisteredStatusNotifierItems").Store(&list)
+	if err == nil {
+		err = dbus.Store([]any{list}, &taken)
+	}
+	if err != nil {
+		return Shown
+	}
+	for _, item := range taken { // a name of the bus, often with a path behind it
+		who, _, _ := strings.Cut(item, "/")
+		if who == name || who == owner {
+			return Shown
+		}
+	}
+	return Waiting
 }

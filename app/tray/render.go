@@ -5,27 +5,22 @@ package tray
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"runtime"
 	"sync"
-	"sync/atomic"
 
 	"fyne.io/systray"
 )
 
-// Run shows the tray until ctx ends, States is closed or the desktop's bus goes
-// away (ErrNoTray). It must be called on the main goroutine, which the library
-// has locked to the main thread, and once in a process. Find a place first (see
-// Find): without one it would wait for ever.
+// Run shows the tray until ctx ends or States is closed. Where the desktop's bus
+// goes away it waits for the next at the same address, and shows the icon there
+// again. Without a bus at first the error is ErrNoTray. It must be called on the
+// main goroutine, which the library has locked to the main thread, and once in a
+// process. Find a place first (see Find): without one it would wait for ever.
 func Run(ctx context.Context, place Place, o Options) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	lost, unwatch, err := place.watch()
-	if err != nil {
-		return fmt.Errorf("%w: %w", ErrNoTray, err)
-	}
-	defer unwatch()
-	s := &bar{do: o.Do, items: map[string]*line{}}
-	var gone atomic.Bool
+	s := &bar{do: o.Do, log: o.Log, items: map[string]*line{}}
 	var drawing sync.WaitGroup
 	drawing.Add(1)
 	ready := func() {
@@ -35,42 +30,19 @@ func Run(ctx context.Context, place Place, o Options) error {
 		go func() {
 			defer drawing.Done()
 			defer stop()
-			if err := guard(func() { draw(ctx, built, o.States) }); err != nil {
-				gone.Store(true) // the bus died under a change of the icon
-				o.Log.Debug("the tray broke", "err", err)
-			}
+			draw(ctx, built, o.States)
 		}()
 		<-built.done
 	}
-	var ending sync.WaitGroup
-	ending.Go(func() {
-		select {
-		case <-ctx.Done():
-		case <-lost:
-			gone.Store(true)
-		}
-		stop()
-		drawing.Wait() // nothing is changed in a tray that ends
-		systray.Quit()
-	})
 	if runtime.GOOS != "darwin" { // there it is text beside the icon
-		systray.SetTitle("bellwether") // before Run: it becomes the icon's name on the bus
+		systray.SetTitle("bellwether") // before it begins: it becomes the icon's name on the bus
 	}
-	err = guard(func() { systray.Run(ready, func() {}) })
-	stop() // also where the system ended it
-	ending.Wait()
-	if err != nil && !gone.Load() {
-		o.Log.Debug("the tray did not end cleanly", "err", err)
-	}
-	if gone.Load() {
-		return fmt.Errorf("%w: the desktop's bus is gone", ErrNoTray)
-	}
-	return nil
+	return s.hold(ctx, stop, place, o, ready, drawing.Wait)
 }
 
 // guard calls into the library, which panics where the bus has died: as it
 // changes the icon, and as it ends, when all is done. Neither may take the
-// engine along.
+// engine along. What it was to show it keeps, and shows on the next bus.
 func guard(call func()) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -100,7 +72,18 @@ func (b *built) tooltip(text string) {
 // goroutine; do alone is called by others.
 type bar struct {
 	do    func(Action)
+	log   *slog.Logger
 	items map[string]*line
+	mu    sync.Mutex // held while the library changes something, or goes to another bus
+}
+
+// touch has the library change what it shows.
+func (b *bar) touch(change func()) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if err := guard(change); err != nil {
+		b.log.Debug("the tray did not take a change", "err", err)
+	}
 }
 
 // line is an item that was made. Its mutex guards what a click on it means.
@@ -162,7 +145,10 @@ func (b *bar) listen(l *line) {
 }
 
 func (b *bar) change(was, is Item) {
-	l := b.items[is.Key]
+	b.touch(func() { b.items[is.Key].change(&was, &is) })
+}
+
+func (l *line) change(was, is *Item) {
 	l.mu.Lock()
 	l.does = is.Do
 	l.mu.Unlock()
@@ -191,10 +177,12 @@ func (b *bar) change(was, is Item) {
 	}
 }
 
-func (b *bar) tooltip(text string) { systray.SetTooltip(text) }
+func (b *bar) tooltip(text string) { b.touch(func() { systray.SetTooltip(text) }) }
 
 // icon shows an icon in the form that the system takes.
-func (b *bar) icon(i Icon) {
+func (b *bar) icon(i Icon) { b.touch(func() { setIcon(i) }) }
+
+func setIcon(i Icon) {
 	switch runtime.GOOS {
 	case "darwin":
 		systray.SetTemplateIcon(i.Template(), i.PNG())

@@ -15,8 +15,13 @@ type Options struct {
 	States <-chan State
 	// Do carries out what a click asks for. It is called by a goroutine of its
 	// own for every click, so it may take its time.
-	Do  func(Action)
-	Log *slog.Logger
+	Do func(Action)
+	// Away is told that the desktop's bus is gone, and the icon with it; Return is
+	// asked, once there is a bus again, whether the icon may stand there, and is
+	// asked again later where not. Both are called by Run itself.
+	Away   func()
+	Return func() bool
+	Log    *slog.Logger
 }
 
 // screen is where a view is shown; its methods are called by one goroutine.

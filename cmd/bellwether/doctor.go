@@ -74,7 +74,8 @@ func (c *doctorCmd) examine(e *environ) error {
 	case err != nil:
 		return err
 	}
-	if f, said := app.TrayFinding(context.Background()); said {
+	folders, _ := e.folders() // whoever has none was refused above
+	if f, said := app.TrayFinding(context.Background(), folders); said {
 		// Of the session that asks, and of now: what the icon's program has told the
 		// engine may be older. That the icon is stuck only that one knows.
 		findings = slices.DeleteFunc(findings, func(told admin.Finding) bool { return told.ID == f.ID && told.Severity != "warning" })

@@ -165,7 +165,7 @@ func TestAnIconWaitsForADesktopThatShowsIt(t *testing.T) {
 		return strings.Contains(said, "The desktop shows the icon") && !strings.Contains(said, "Tray host missing")
 	})
 	until(t, "it registers with the late panel", func() bool { return w.Count() == 1 })
-	doctor.run(t, "doctor").says(t, "The desktop shows icons").lacks(t, "Tray host missing")
+	doctor.run(t, "doctor").says(t, "The desktop shows the icon").lacks(t, "Tray host missing")
 	i.shows(t, "Serving")
 }
 
@@ -224,9 +224,44 @@ func TestABusThatDiesTakesTheIconOnly(t *testing.T) {
 	if status, answer := h.ask(t, "tiny"); status != http.StatusOK {
 		t.Errorf("after the icon: %d %s", status, answer)
 	}
+	// That icon left the place; the first one's own comes back with its bus.
+	b.Restart(t)
+	w := b.ShowIcons(t)
+	until(t, "the first has its icon again", func() bool { return w.Count() == 1 })
+	i.shows(t, "Serving")
 	stop(t, i.process)
 	if strings.Contains(i.err.String(), "panic") {
 		t.Error(i.err)
+	}
+}
+
+// T-05: the bus is started anew, and the panel after it: the icon is there again,
+// shows what is so by now, and can be clicked. Until then the doctor does not
+// say that all is well.
+func TestTheIconComesBackWithTheBus(t *testing.T) {
+	t.Parallel()
+	h, b := trayHome(t, noHolding)
+	b.ShowIcons(t)
+	i := h.desktop(t, b, anywhere, "--hidden")
+	i.shows(t, "Serving")
+	doctor := &home{dir: h.dir, env: append(envOf(i), "DISPLAY=:77")}
+	doctor.run(t, "doctor").says(t, "The desktop shows the icon")
+	for range 2 {
+		b.Kill()
+		until(t, "the doctor says that it is gone", func() bool { return strings.Contains(doctor.run(t, "doctor").out, "No icon is shown") })
+		h.run(t, "pause").ends(t, exitDone)
+		b.Restart(t)
+		w := b.ShowIcons(t)
+		until(t, "it registers again", func() bool { return w.Count() == 1 })
+		i.shows(t, "Paused")
+		until(t, "the tooltip says so", func() bool { return i.tooltip(t) == "studio: paused, 0 running" })
+		until(t, "the doctor says that it is back", func() bool { return strings.Contains(doctor.run(t, "doctor").out, "The desktop shows the icon") })
+		i.click(t, "Resume")
+		i.shows(t, "Serving")
+	}
+	i.click(t, "Quit")
+	if code := i.wait(t); code != exitDone || strings.Contains(i.err.String(), "panic") {
+		t.Errorf("exit code %d\n%s", code, i.err)
 	}
 }
 
