@@ -7,7 +7,6 @@ import (
 
 	"github.com/godbus/dbus/v5"
 	"github.com/godbus/dbus/v5/prop"
-	"github.com/godbus/dbus/v5/prop"
 )
 
 // iconHost is the name on the bus of what shows icons.
