@@ -59,8 +59,9 @@ func (d uiDesk) Plan(node, pool, model string) (*admin.EvictionPlan, *dialect.Pr
 // planView puts a dry run's decision into the words of the memory page.
 func planView(v *route.View, decision *route.Decision, n *fleet.Node, dep *fleet.Deployment, pool string) *admin.EvictionPlan {
 	out := &admin.EvictionPlan{Deployment: dep.ID.String(), Pool: pool, Evict: []admin.VictimView{}}
-	if free := n.Pool(pool).Free; free.Known {
-		out.FreeBytes = &free.V
+	room, known := roomOf(n.Pool(pool))
+	if known {
+		out.FreeBytes = &room
 	}
 	need := decision.Plan.Need
 	if need == 0 {
@@ -80,8 +81,12 @@ func planView(v *route.View, decision *route.Decision, n *fleet.Node, dep *fleet
 			names = append(names, id.Model)
 			out.Evict = append(out.Evict, victimView(n, id))
 		}
-		leave := "would be unloaded for it."
-		out.Text = fmt.Sprintf("Loading %s takes %s; %s %s", name, amount(need), strings.Join(names, " and "), leave)
+		gone := strings.Join(names, " and ") + " would be unloaded for it."
+		if rt := n.Runtime(dep.ID.Runtime); rt != nil && rt.MaxLoaded > 0 && known && need <= room {
+			out.Text = fmt.Sprintf("There is room for %s, but %s keeps at most %s in memory: %s", name, rt.Name, models(rt.MaxLoaded), gone)
+			break
+		}
+		out.Text = fmt.Sprintf("Loading %s takes %s, and there is too little room: %s", name, amount(need), gone)
 	case decision.Verdict == route.Serve:
 		out.Verdict, out.Text = "fits", fmt.Sprintf("Loading %s takes %s, and there is room.", name, amount(need))
 	default:
@@ -98,6 +103,26 @@ func planView(v *route.View, decision *route.Decision, n *fleet.Node, dep *fleet
 		}
 	}
 	return out
+}
+
+// roomOf is what a pool has left for models: by its budget, below the margin,
+// and by what the system has to spare.
+func roomOf(p *fleet.Pool) (bytes int64, known bool) {
+	switch left := p.Limit - p.Margin - p.Held(); {
+	case p.Limit <= 0:
+		return p.Free.V, p.Free.Known
+	case p.Free.Known:
+		return max(0, min(left, p.Free.V)), true
+	default:
+		return max(0, left), true
+	}
+}
+
+func models(n int) string {
+	if n == 1 {
+		return "1 model"
+	}
+	return fmt.Sprintf("%d models", n)
 }
 
 func victimView(n *fleet.Node, id fleet.DeploymentID) admin.VictimView {

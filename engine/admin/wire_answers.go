@@ -60,7 +60,7 @@ type EvictionPlan struct {
 	// wait (what holds the memory is in use), never (no pool can hold it).
 	Verdict   string       `json:"verdict"`
 	NeedBytes *int64       `json:"need_bytes"` // to be reserved; null = not known
-	FreeBytes *int64       `json:"free_bytes"` // as the budget counts
+	FreeBytes *int64       `json:"free_bytes"` // room for models, below the margin
 	Evict     []VictimView `json:"evict"`      // in order
 	Text      string       `json:"text"`       // the same for people
 	Remedy    string       `json:"remedy"`

@@ -70,6 +70,21 @@ describe('the page', () => {
     expect(screen.getAllByText(/would free/).map((x) => x.textContent)).toEqual(['would free 3.6 GB, loaded 9 min ago', 'would free an unknown amount']);
   });
 
+  it('tells of room only where something is to be loaded', async () => {
+    const path = `GET /admin/pools/${studio}/unified/plan`;
+    const answers: Record<string, unknown> = { 'GET /admin/history': { ...historyFile, pools: {} }, [path]: planFile };
+    engine(answers);
+    showGolden();
+    render(Memory);
+    const choice = screen.getAllByRole('combobox')[0]!;
+    await fireEvent.change(choice, { target: { value: `${studio}/ollama/deepseek-r1:70b` } });
+    expect((await screen.findByText(/there is room for/)).textContent).toBe('It needs 45.5 GB; there is room for 38.4 GB.');
+    answers[path] = { ...planFile, verdict: 'loaded', evict: [], text: 'It is in memory already.' };
+    await fireEvent.change(choice, { target: { value: `${studio}/ollama/llama3.2:3b` } });
+    await screen.findByText('It is in memory already.');
+    expect(screen.queryByText(/there is room for/)).toBeNull();
+  });
+
   it('asks for the one of two runtimes that is meant, and names their runtimes', async () => {
     const log = engine({ 'GET /admin/history': { ...historyFile, pools: {} }, [`GET /admin/pools/${studio}/unified/plan`]: planFile as unknown as EvictionPlan });
     const ids = ['ollama', 'llama-server'].map((r) => `${studio}/${r}/deepseek-r1:70b`);
