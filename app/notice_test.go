@@ -44,7 +44,7 @@ func TestAMissingTrayHostIsToldOnce(t *testing.T) {
 		t.Errorf("the engine was told %+v", got)
 	}
 	if got := <-shown; !strings.Contains(got.Title, "without an icon") || !strings.Contains(got.Text, "gnome-shell-extension-appindicator") {
-		t.Errorf("told %q", got)
+		t.Errorf("told %+v", got)
 	}
 	panel := bus.ShowIcons(t) // it is cured when one appears, and told of again when it leaves
 	if got := <-told; got.State != admin.TrayShown {
@@ -60,7 +60,7 @@ func TestAMissingTrayHostIsToldOnce(t *testing.T) {
 	end()
 	select {
 	case got := <-shown:
-		t.Errorf("told again: %q", got)
+		t.Errorf("told again: %+v", got)
 	default: // a notification is a call that has been answered: it would be here
 	}
 }
