@@ -116,7 +116,8 @@ func recordOf(i int) *route.Record {
 }
 
 func eventOf(i int, kind queue.EventKind) queue.Event {
-	return queue.Event{At: time.Now(), Kind: kind, Request: fmt.Sprintf("r%06d", i), App: fmt.Sprintf("app-%d", i%5), Model: "model-00:8b",
+	now := time.Now()
+	return queue.Event{At: now, Arrived: now, Kind: kind, Request: fmt.Sprintf("r%06d", i), App: fmt.Sprintf("app-%d", i%5), Model: "model-00:8b",
 		Deployment: fleet.DeploymentID{Node: "n00", Runtime: "ollama", Model: "model-00:8b"}}
 }
 

@@ -52,7 +52,7 @@ func (rs *rows) onEvent(e *queue.Event) {
 		if e.Kind == queue.EventDone {
 			return // never shown; its record will be
 		}
-		r = rs.add(DecisionRow{RequestID: e.Request, At: e.At.UTC(), App: e.App, RequestedModel: e.Model})
+		r = rs.add(DecisionRow{RequestID: e.Request, At: e.Arrived.UTC(), App: e.App, RequestedModel: e.Model})
 	}
 	r.lost = time.Time{}
 	switch e.Kind {

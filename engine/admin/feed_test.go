@@ -376,3 +376,18 @@ func TestTheNewestRowsAreKept(t *testing.T) {
 		t.Errorf("%d rows, from %s to %s", len(rs.order), rs.order[0].RequestID, rs.order[len(rs.order)-1].RequestID)
 	}
 }
+
+// A row is of one moment from its first event to its record: lists are put in
+// order by it.
+func TestARowKeepsTheMomentItsRequestArrived(t *testing.T) {
+	rs := newRows(func(string) string { return "" })
+	rec := recordOf(1)
+	e := eventOf(1, queue.EventQueued)
+	e.Arrived, e.At = rec.At, rec.At.Add(300*time.Microsecond)
+	rs.onEvent(&e)
+	before := rs.byID[rec.RequestID].At
+	rs.onRecord(rec)
+	if after := rs.byID[rec.RequestID].At; !before.Equal(after) || !after.Equal(rec.At) {
+		t.Errorf("under way %v, ended %v, arrived %v", before, after, rec.At)
+	}
+}

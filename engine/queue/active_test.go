@@ -17,8 +17,8 @@ func TestActiveTellsWhereEveryRequestIs(t *testing.T) {
 	x.pass(time.Second)
 	x.submit("b", "qwen3")
 	x.submit("d", "qwen3")
-	if e := x.d.active()[1]; e.Kind != EventQueued || e.Deployment.Model != "qwen3" {
-		t.Errorf("b waits in its lane: %+v", e)
+	if e := x.d.active()[1]; e.Kind != EventQueued || e.Deployment.Model != "qwen3" || !e.Arrived.Equal(t0.Add(time.Second)) {
+		t.Errorf("b waits in its lane since it arrived: %+v", e)
 	}
 	studio.State.Paused = true
 	x.report(studio)

@@ -11,6 +11,7 @@ import (
 // told by who reads the answer, see Ticket.Began.
 type Event struct {
 	At         time.Time          `json:"at"`
+	Arrived    time.Time          `json:"arrived"` // of the request, as its record says
 	Kind       EventKind          `json:"kind"`
 	Request    string             `json:"request"`
 	App        string             `json:"app,omitempty"`
@@ -102,7 +103,7 @@ func (d *Dispatcher) noteEnd(t *Ticket, outcome fleet.Outcome, reason string) {
 
 func (d *Dispatcher) event(t *Ticket, kind EventKind) Event {
 	return Event{
-		At: d.now, Kind: kind, Request: t.q.Request, App: t.q.Needs.App,
+		At: d.now, Arrived: t.arrived, Kind: kind, Request: t.q.Request, App: t.q.Needs.App,
 		Model: t.q.Model, Attempt: t.q.Attempt,
 	}
 }

@@ -20,6 +20,16 @@ const ids = (s: FeedState) => s.rows.map((r) => r.request_id);
 const start = (...r: DecisionRow[]): FeedState => opened({ ...hello, seq: 1, state: { ...hello.state, rows: r } });
 
 describe('a delta', () => {
+  it('keeps each request once, where times that rows came with are told more exactly at their end', () => {
+    const at = (id: string, time: string, outcome: DecisionRow['outcome'] = '') => ({ ...row(id, 0, outcome), at: `2026-11-30T11:14:${time}Z` });
+    const told = [
+      at('b', '19.718000100'), at('a', '19.718100000'),
+      at('a', '19.717990000', 'ok'), at('b', '19.718000050', 'ok'), at('a', '18.000000000', 'ok'), at('b', '19.800000000', 'ok'),
+    ];
+    const s = told.reduce((s, r, i) => after(s, rows(i + 2, r)), start());
+    expect(ids(s).sort()).toEqual(['a', 'b']);
+  });
+
   it('replaces and removes by key, and leaves the rest the same objects', () => {
     const before = opened(hello);
     const now = after(before, delta);

@@ -87,9 +87,13 @@ export function applied(state: FeedState, batch: Batch): FeedState {
   return { seq: batch.seq, sections: next, rows: withRows(state.rows, batch.rows) };
 }
 
+/** How far, in ms, a row may stand from where its arrival puts it. */
+const outOfOrder = 5_000;
+
 // withRows replaces rows by id and puts new ones in by their arrival. A row
 // keeps its place, so it is looked for no further down than the oldest changed
-// one would stand: the list is long, and what changes is near its top.
+// one would stand: the list is long, and what changes is near its top. Rows
+// stand by when they were heard of, which is not to the moment when they arrived.
 function withRows(rows: DecisionRow[], changed: Map<string, DecisionRow>): DecisionRow[] {
   if (changed.size === 0) return rows;
   const fresh = new Map(changed);
@@ -102,7 +106,7 @@ function withRows(rows: DecisionRow[], changed: Map<string, DecisionRow>): Decis
     if (now) {
       kept[i] = now;
       fresh.delete(id);
-    } else if (Date.parse(kept[i]!.at) < oldest) break;
+    } else if (Date.parse(kept[i]!.at) < oldest - outOfOrder) break;
   }
   if (fresh.size === 0) return kept;
   const newest = (a: DecisionRow, b: DecisionRow) => Date.parse(b.at) - Date.parse(a.at);
