@@ -207,7 +207,7 @@ func TestAppsAreSummedUpByTag(t *testing.T) {
 		s.Record(record(i, "work", "user:ann"))
 	}
 	failed := record(4, "work")
-	failed.Outcome, failed.Usage, failed.Timing = fleet.OutcomeFailed, nil, route.Timing{TotalMs: 9}
+	failed.Outcome, failed.Usage, failed.Timing = fleet.OutcomeTruncated, nil, route.Timing{TotalMs: 9}
 	s.Record(failed)
 	var a AppsAnswer
 	if w := do(api, "GET", "/admin/apps", "", ""); json.Unmarshal(w.Body.Bytes(), &a) != nil || len(a.Apps) != 1 || a.Apps[0].Requests != 5 {

@@ -41,7 +41,7 @@ type counts struct {
 func (c *counts) add(rec *route.Record) {
 	c.requests++
 	switch rec.Outcome {
-	case fleet.OutcomeFailed, fleet.OutcomeHeldOut, fleet.OutcomeStreamInvalidAfterCommit:
+	case fleet.OutcomeFailed, fleet.OutcomeHeldOut, fleet.OutcomeStreamInvalidAfterCommit, fleet.OutcomeTruncated:
 		c.failed++
 	case fleet.OutcomeRefused:
 		c.refused++

@@ -8,7 +8,9 @@ import type { DecisionRow } from '../../lib/wire';
 import { engine, goldenHello, showGolden } from '../../test/golden';
 import decisionFile from '../../../../engine/admin/testdata/wire/decision.json';
 import refusedFile from '../../../../engine/admin/testdata/wire/decision_refused.json';
+import { lookOf } from '../../ui/OutcomeBadge.svelte';
 import Decisions from './Decisions.svelte';
+import RecordView from './RecordView.svelte';
 import { filterOf, filtered, followed, noFilter, sameModel } from './filter';
 import { evidenceOf, extent, inOrder, ranked } from './signals';
 import { spans, steps, tokensPerSecond } from './timeline';
@@ -33,6 +35,11 @@ describe('the filter', () => {
     expect(trouble.some((r) => r.outcome === 'ok' || r.outcome === '')).toBe(false);
     expect(ids(filtered(rows(), { ...noFilter, app: 'claude-code', text: 'CODING sonnet' }))).toEqual(['01JBQ7YZG9']);
     expect(filtered(rows(), { ...noFilter, text: 'no such words' })).toEqual([]);
+  });
+  it('takes an answer that was cut off for trouble, and its look says so', () => {
+    const cut = { ...rows().find((r) => r.outcome === 'ok')!, outcome: 'truncated' } as DecisionRow;
+    expect(filtered([cut], { ...noFilter, outcome: 'trouble' })).toEqual([cut]);
+    expect(lookOf(cut).tone).toBe('bad');
   });
   it('knows a model by any spelling of its name', () => {
     expect(sameModel('Nomic-Embed-Text:latest', 'nomic-embed-text')).toBe(true);
@@ -253,5 +260,16 @@ describe('the steps of a request under way', () => {
   it('part the time since it came', () => {
     expect(told('sent')).toEqual(['Queued over 400', 'Sent to studio now 2600', 'Running on studio ahead null']);
     expect(told('running', { ttft_ms: 600 })).toEqual(['Queued over 400', 'Sent to studio over 600', 'Running on studio now 2000']);
+  });
+});
+
+describe('a record that broke off', () => {
+  it('says why it broke off apart from why it went there', () => {
+    showGolden();
+    render(RecordView, { record: { ...decision, outcome: 'truncated', problem: 'the runtime ended the stream' } as DecisionRecord });
+    const card = (title: string) => screen.getByRole('heading', { name: title }).closest('section, article, div')!;
+    expect(card('Why it broke off').parentElement!.textContent).toContain('the runtime ended the stream');
+    expect(screen.getByRole('heading', { name: 'Why there' })).toBeTruthy();
+    expect(screen.getAllByText('the runtime ended the stream')).toHaveLength(1);
   });
 });

@@ -18,7 +18,7 @@ export function filterOf(query: Record<string, string>): Filter {
 
 export const isEmpty = (f: Filter): boolean => Object.values(f).every((v) => v === '');
 
-const bad = new Set(['failed', 'held_out', 'stream_invalid_after_commit', 'refused']);
+const bad = new Set(['failed', 'held_out', 'stream_invalid_after_commit', 'truncated', 'refused']);
 
 /** filtered keeps the rows that a filter lets through, in their order. */
 export function filtered(rows: readonly DecisionRow[], f: Filter): readonly DecisionRow[] {
