@@ -55,10 +55,11 @@ type Options struct {
 // main goroutine. A second one for the same data folder has the first show its
 // window, and returns at once.
 func Run(ctx context.Context, o Options) error {
-	if err := o.Folders.Create(); err != nil {
-		return fmt.Errorf("make the data folder: %w", err)
-	}
 	a := newApp(o)
+	if err := o.Folders.Create(); err != nil {
+		a.cannotStart(err)
+		return err
+	}
 	claim := &claim{dir: o.Folders.Data}
 	err := claim.take()
 	var held *desktop.HeldError
@@ -66,6 +67,7 @@ func Run(ctx context.Context, o Options) error {
 		return a.second(ctx)
 	}
 	if err != nil {
+		a.cannotStart(err)
 		return err
 	}
 	defer claim.drop()

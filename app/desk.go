@@ -27,8 +27,10 @@ type desk struct {
 
 	phase   tray.Phase
 	trouble string
-	theirs  bool // the engine is another program's
-	holder  int  // its pid, 0 = not known
+	again   *time.Timer // to the next try of a taken port
+	fault   fault       // why it does not run, as far as that was told
+	theirs  bool        // the engine is another program's
+	holder  int         // its pid, 0 = not known
 	since   time.Time
 	making  bool   // an engine of ours is being made
 	engine  Engine // ours, while it runs
@@ -169,8 +171,13 @@ func (d *desk) startEngine() {
 	if d.engine != nil || d.making || d.leaving {
 		return
 	}
-	d.making = true
-	d.phase, d.trouble, d.since = tray.Starting, "", time.Now()
+	d.phase, d.trouble, d.fault = tray.Starting, "", fault{}
+	d.makeEngine()
+}
+
+// makeEngine makes an engine and runs it; began and ended tell how that went.
+func (d *desk) makeEngine() {
+	d.making, d.since = true, time.Now()
 	d.work.Go(func() {
 		eng, err := d.a.o.Start()
 		ctx, cut := context.WithCancel(context.Background())
@@ -199,6 +206,7 @@ func (d *desk) began(eng Engine, cut context.CancelFunc, err error) {
 		return
 	default:
 		d.theirs, d.engine, d.cut, d.heard = false, eng, cut, nil
+		d.phase, d.trouble, d.fault = tray.Starting, "", fault{}
 		d.a.o.Log.Info("the engine runs", "address", eng.Address())
 		d.a.say("Bellwether serves at %s. Its icon is in the bar.\n", eng.Address())
 		if d.leaving {
@@ -221,15 +229,6 @@ func (d *desk) ended(err error) {
 		d.fail(err)
 	default:
 		d.fail(errors.New("it was stopped"))
-	}
-}
-
-// fail says why nothing runs. The menu offers to start again.
-func (d *desk) fail(err error) {
-	d.phase, d.trouble = tray.Down, oneLine(err.Error())
-	d.a.o.Log.Error("the engine does not run", "err", err)
-	if d.leaving {
-		d.err = err
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"go.uber.org/goleak"
 
 	"bellwether/app/tray"
+	"bellwether/engine"
 	"bellwether/engine/admin"
 	"bellwether/platform/desktop"
 )
@@ -168,6 +169,40 @@ func TestAnEngineThatFailsIsToldAndStartedAgain(t *testing.T) {
 		eng.fail <- errors.New("serve apps: the socket broke")
 		if got := s.shown(); got.Phase != tray.Down || !strings.Contains(got.Trouble, "the socket broke") {
 			t.Errorf("%v %q", got.Phase, got.Trouble)
+		}
+	})
+}
+
+// A port that another program holds at login is tried again until it is free,
+// behind what the icon says; a click in between makes it no more often.
+func TestATakenPortIsTriedUntilItIsFree(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		starts, free := 0, false
+		s := sit(t, func() (Engine, error) {
+			if starts++; free {
+				return &fakeEngine{}, nil
+			}
+			return nil, &engine.PortTakenError{Address: "localhost:11435", Port: 11435, Owner: "otherd"}
+		})
+		defer s.leaves()
+		const why = "otherd holds localhost:11435. End it, and Bellwether starts by itself; or change the setting listen"
+		if got := s.shown(); got.Phase != tray.Down || got.Trouble != why {
+			t.Errorf("%v %q", got.Phase, got.Trouble)
+		}
+		s.clicked(tray.Action{Name: tray.StartEngine})
+		synctest.Wait()
+		time.Sleep(5 * time.Minute)
+		if got := s.shown(); got.Phase != tray.Down || got.Trouble != why {
+			t.Errorf("after a while: %v %q", got.Phase, got.Trouble)
+		}
+		if starts < 10 || starts > 16 { // 2, 4, 8, 16 s, and every half minute
+			t.Errorf("%d tries in five minutes", starts)
+		}
+		free = true
+		time.Sleep(portMost)
+		s.told(say("studio", 0))
+		if got := s.shown(); got.Phase != tray.Serving {
+			t.Errorf("once it is free: %v %q", got.Phase, got.Trouble)
 		}
 	})
 }

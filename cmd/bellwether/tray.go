@@ -23,6 +23,7 @@ type trayCmd struct {
 func (c *trayCmd) Run(e *environ) error {
 	config, folders, err := c.load(e)
 	if err != nil {
+		app.CannotStart(err) // started from a menu, nobody sees what is printed
 		return err
 	}
 	log, level := e.logger(config)

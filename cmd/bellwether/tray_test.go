@@ -484,18 +484,59 @@ func TestATakenPortIsToldByTheIcon(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = other.Close() }()
-	i := h.appear(t, b, "--listen="+other.Addr().String())
+	told := b.ShowNotifications(t)
+	i := h.appear(t, b, "--listen="+other.Addr().String(), "--hidden")
 	i.shows(t, "Not running")
-	i.shows(t, filepath.Base(os.Args[0])+" holds "+other.Addr().String())
+	why := i.shows(t, filepath.Base(os.Args[0])+" holds "+other.Addr().String()).label
+	if strings.Contains(why, "--") {
+		t.Errorf("a person at a menu is told of options: %q", why)
+	}
 	if tip := i.tooltip(t); tip != "Bellwether: not running" {
 		t.Errorf("tooltip %q", tip)
 	}
+	if n := <-told; !strings.Contains(n.Text, " holds "+other.Addr().String()) || !strings.Contains(n.Text, "config.yaml") {
+		t.Errorf("told %+v", n)
+	}
 	_ = other.Close()
-	i.click(t, "Start Bellwether")
-	i.shows(t, "Serving")
+	i.shows(t, "Serving") // by itself
 	i.click(t, "Quit")
 	if code := i.wait(t); code != exitDone {
 		t.Errorf("exit code %d", code)
+	}
+}
+
+// From a menu nobody sees what is printed: what keeps it from starting at all
+// is a notification, with what helps.
+func TestAStartThatCannotBeIsToldOnTheDesktop(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		spoil func(h *home) error
+		says  string
+	}{
+		"a data folder that takes no file": {func(h *home) error { return os.MkdirAll(filepath.Join(h.dir, "tray.lock"), 0o700) },
+			"make it a folder that you may write to"},
+		"settings that cannot be read": {func(h *home) error {
+			return os.WriteFile(filepath.Join(h.dir, "config.yaml"), []byte("listen: [\n"), 0o600)
+		}, "config.yaml:1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := desktoptest.NewBus(t)
+			told := b.ShowNotifications(t)
+			h := newHome(t, "", map[string]*fake{})
+			if err := c.spoil(h); err != nil {
+				t.Fatal(err)
+			}
+			env, _ := desktopEnv(t, h.env, b.Address)
+			p := launch(t, env, "bellwether", "app", "--data-dir", h.dir, anywhere)
+			if code := p.wait(t); code == exitDone {
+				t.Errorf("exit code %d", code)
+			}
+			n := <-told
+			if n.Title != "Bellwether cannot start" || !strings.Contains(n.Text, c.says) || !strings.Contains(p.err.String(), n.Text) {
+				t.Errorf("told %+v, printed %s", n, p.err)
+			}
+		})
 	}
 }
 

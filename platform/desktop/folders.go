@@ -46,7 +46,7 @@ func FoldersUnder(dir string) (Folders, error) {
 func (f Folders) Create() error {
 	for _, dir := range []string{f.Data, f.Config, f.Logs} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
-			return fmt.Errorf("create folder: %w", err)
+			return fmt.Errorf("make the data folder: %w; %s", err, folderHelp)
 		}
 	}
 	return nil
