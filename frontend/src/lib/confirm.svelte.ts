@@ -10,6 +10,8 @@ export interface Question {
   danger?: boolean;
   /** Text that has to be typed first, for what destroys much. */
   type?: string;
+  /** Whether there is still something to answer: once there is not, the question goes, unanswered. */
+  holds?: () => boolean;
 }
 
 class Confirm {

@@ -1,10 +1,13 @@
 import { fireEvent, render, screen, within } from '@testing-library/svelte';
 import { tick } from 'svelte';
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { fleet } from '../../lib/fleet.svelte';
+import { notices } from '../../lib/notices.svelte';
 import { session } from '../../lib/session.svelte';
 import { engine, showGolden } from '../../test/golden';
+import Confirmation from '../../shell/Confirmation.svelte';
 import Jobs from './Jobs.svelte';
+import { orders } from './orders.svelte';
 import Pull from './Pull.svelte';
 
 it('an ended job can be dismissed, one that runs cannot', async () => {
@@ -23,6 +26,42 @@ it('an ended job can be dismissed, one that runs cannot', async () => {
   fleet.jobs = rest;
   await tick();
   expect(screen.queryByText('phi4:14b')).toBeNull();
+});
+
+it('a pull goes on without this window, which tells of its end', async () => {
+  showGolden();
+  const running = fleet.jobs.K4TQ2M7A!;
+  const begun = { ...running, id: 'NEW', model: 'phi4:14b' };
+  const log = engine({ 'POST /admin/models/pull': begun });
+  await orders.pull('phi4:14b');
+  expect(log.bodies).toEqual([{ model: 'phi4:14b', background: true }]);
+  const now = async (over: object) => {
+    fleet.jobs = { ...fleet.jobs, NEW: { ...begun, ...over } };
+    await tick();
+    await tick();
+  };
+  await now({});
+  expect(notices.list).toEqual([]);
+  await now({ state: 'done' });
+  await vi.waitFor(() => expect(notices.list.map((n) => n.text)).toEqual(['phi4:14b is pulled.']));
+  await now({ state: 'failed', error: 'no more' }); // heard once
+  expect(notices.list).toHaveLength(1);
+});
+
+it('a question whether to cancel goes with the run that it is about', async () => {
+  const log = engine({});
+  session.unlocked = true;
+  showGolden();
+  const { container } = render(Jobs);
+  render(Confirmation);
+  await fireEvent.click(within(container.querySelector<HTMLElement>('[data-job="K4TQ2M7A"]')!).getByRole('button', { name: 'Cancel' }));
+  expect(screen.getByText('Cancel the pull of gpt-oss:20b?')).toBeTruthy();
+  fleet.jobs = { ...fleet.jobs, K4TQ2M7A: { ...fleet.jobs.K4TQ2M7A!, percent: 80 } };
+  await tick();
+  expect(screen.getByText('Cancel the pull of gpt-oss:20b?')).toBeTruthy();
+  fleet.jobs = { ...fleet.jobs, K4TQ2M7A: { ...fleet.jobs.K4TQ2M7A!, state: 'done' } };
+  await vi.waitFor(() => expect(screen.queryByText('Cancel the pull of gpt-oss:20b?')).toBeNull());
+  expect(log.asked).toEqual([]);
 });
 
 it('says why nothing can be pulled and what to do, and offers nothing else', () => {

@@ -1,12 +1,13 @@
 // What the owner orders for models: load, unload, pin, delete, pull, probe, eval.
 // Runs that last are held here and not by a component: an eval ends with the
-// request that asked for it, so it has to outlive a visit to another page.
+// request that asked for it, so it has to outlive a visit to another page. A
+// pull is the engine's, and outlives the window.
 import { lines, post, segment } from '../../lib/api';
 import { confirm } from '../../lib/confirm.svelte';
 import { fleet } from '../../lib/fleet.svelte';
 import { bytes } from '../../lib/format';
 import { carryOut, notices } from '../../lib/notices.svelte';
-import type { DeploymentView } from '../../lib/wire';
+import type { DeploymentView, JobView } from '../../lib/wire';
 
 /** Plan is what an eval would cost: engine/measure's own, as POST /admin/eval tells it. */
 export interface Plan {
@@ -86,7 +87,7 @@ class Orders {
   /** unload frees memory; it can be taken back by loading it again. */
   async unload(d: DeploymentView, busyNow: number): Promise<void> {
     if (busyNow > 0) {
-      const yes = await confirm({ title: `Unload ${d.model}?`, text: `It runs ${busyNow === 1 ? 'a request' : `${busyNow} requests`} now. What runs may break off, and the next request waits until the model is loaded again.`, action: 'Unload' });
+      const yes = await confirm({ title: `Unload ${d.model}?`, text: `It runs ${busyNow === 1 ? 'a request' : `${busyNow} requests`} now. What runs may break off, and the next request waits until the model is loaded again.`, action: 'Unload', holds: () => loaded(d) });
       if (!yes) return;
     }
     if (await this.#run(d, () => post('models/unload', { deployment: d.id }))) notices.done(`${d.model} is unloaded.`, () => this.load(d), 'Load again', { about: `memory ${d.id}`, holds: () => !loaded(d) });
@@ -109,18 +110,33 @@ class Orders {
       action: 'Delete',
       danger: true,
       type: d.model,
+      holds: () => fleet.deployments[d.id] !== undefined,
     });
     if (!yes || !(await this.#run(d, () => post('models/delete', { deployment: d.id })))) return false;
     notices.done(`${d.model} is deleted from ${where}.`);
     return true;
   }
 
-  /** pull fetches a model. Its progress is a job of the feed; here only its end is heard. */
+  /** pull begins to fetch a model. It is a job of the engine's, which goes on when this page is left; the feed tells
+   *  how far it is, and here its end is heard. */
   async pull(model: string): Promise<void> {
-    let failed = '';
-    const done = await carryOut(() => lines<{ status?: string; error?: string }>('models/pull', { model }, (l) => (failed = l.error ?? failed)));
-    if (failed) notices.problem(new Error(failed));
-    else if (done) notices.done(`${model} is pulled.`);
+    let id = '';
+    if (!(await carryOut(async () => (id = (await post<JobView>('models/pull', { model, background: true })).id)))) return;
+    let seen = false;
+    const stop = $effect.root(() => {
+      $effect(() => {
+        const j = fleet.jobs[id];
+        if (j ? j.state === 'running' : !seen) {
+          seen ||= j !== undefined;
+          return;
+        }
+        queueMicrotask(() => {
+          stop();
+          if (j?.state === 'failed') notices.problem(new Error(j.error));
+          else if (j?.state === 'done') notices.done(`${model} is pulled.`, null, '', { about: `pull ${id}` });
+        });
+      });
+    });
   }
 
   cancel = (job: string): Promise<boolean> => carryOut(() => post(`jobs/${segment(job)}/cancel`));
