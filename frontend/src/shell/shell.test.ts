@@ -5,7 +5,9 @@ import { confirm } from '../lib/confirm.svelte';
 import { fleet } from '../lib/fleet.svelte';
 import { keys } from '../lib/keys.svelte';
 import { notices } from '../lib/notices.svelte';
+import { now } from '../lib/now.svelte';
 import { session } from '../lib/session.svelte';
+import { drafting } from '../pages/Settings/draft.svelte';
 import { engine, showGolden } from '../test/golden';
 import lockedFile from '../../../engine/admin/testdata/wire/session_locked.json';
 import Confirmation from './Confirmation.svelte';
@@ -44,6 +46,22 @@ describe('the header', () => {
     expect(notices.list.map((n) => n.text)).toEqual(['studio is paused.']);
     await feed(false); // resumed from elsewhere
     expect(notices.list).toEqual([]);
+  });
+
+  it('says until when the machine is paused', () => {
+    const paused = (until: string | null) => {
+      showGolden((hello) => Object.assign(Object.values(hello.state.nodes).find((n) => n.local)!, { state: 'paused', paused: true, paused_until: until }));
+      const { container, unmount } = render(StatusHeader, { title: 'Fleet' });
+      const said = container.querySelector('.here')!.textContent!;
+      unmount();
+      return said;
+    };
+    const at = (time: number) => new Date(time).toISOString();
+    const later = new Date(now.ms);
+    later.setHours(23, 58, 30, 0);
+    expect(paused(at(later.getTime()))).toMatch(/paused\s*until 23:58\s*Resume/);
+    expect(paused(at(later.getTime() + 86_400_000))).toMatch(/until \d+ \w+ 23:58/);
+    expect(paused(null)).toContain('until resumed');
   });
 
   it('says how to unlock instead of acting while it may only read', async () => {
@@ -124,6 +142,18 @@ describe('the sidebar', () => {
     expect(document.querySelector('[aria-current=page]')!.textContent).toContain('Health');
     expect(screen.getByLabelText('3 to see to')).toBeTruthy();
   });
+});
+
+it('the sidebar shows on every page what was typed in the settings and not saved', async () => {
+  showGolden();
+  render(Sidebar, { current: 'fleet' });
+  expect(screen.queryByLabelText(/not saved/)).toBeNull();
+  drafting.draft = { listen: 'localhost:11500' };
+  await tick();
+  expect(screen.getByRole('link', { name: /Settings/ }).querySelector('[aria-label="1 change not saved"]')).toBeTruthy();
+  drafting.draft = {};
+  await tick();
+  expect(screen.queryByLabelText(/not saved/)).toBeNull();
 });
 
 describe('a question', () => {

@@ -3,6 +3,7 @@
 // not lost by looking something up.
 import { ApiError, get, post } from '../../lib/api';
 import type { SettingsAnswer, SettingsPreview, SettingView } from '../../lib/wire';
+import { unsaved } from '../../lib/unsaved.svelte';
 import { checked, edited, isJSON, packed, type Draft } from './groups';
 
 class Drafting {
@@ -92,7 +93,7 @@ class Drafting {
       }
       return true;
     } catch (err) {
-      if (err instanceof ApiError && err.status === 409) this.moved = true; // a review that is open says so, and stays
+      if (err instanceof ApiError && err.code === 'revision_moved') this.moved = true; // a review that is open says so, and stays
       else {
         this.preview = null;
         if (!(err instanceof ApiError) || Object.keys(err.keys).length === 0) throw err;
@@ -114,3 +115,4 @@ class Drafting {
 }
 
 export const drafting = new Drafting();
+unsaved.tell('settings', () => drafting.count);

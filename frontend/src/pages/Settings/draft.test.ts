@@ -99,6 +99,15 @@ describe('a draft of settings', () => {
     await vi.waitFor(() => expect(drafting.answer?.revision).toBe('other'));
   });
 
+  it.each(['settings_unwritable', 'no_settings_file', 'settings_unreadable'])('is not taken for one of a file that moved: %s', async (code) => {
+    drafting.edit(setting('routing.hold.max'), '60');
+    answers = [[200, preview], [409, { error: { code, message: 'The settings file cannot be written: read-only.', remedy: 'Make its folder writable.' } }]];
+    await drafting.look();
+    await expect(drafting.save()).rejects.toMatchObject({ code, message: 'The settings file cannot be written: read-only.', remedy: 'Make its folder writable.' });
+    expect(drafting.moved).toBe(false);
+    expect(drafting.count).toBe(1);
+  });
+
   it('passes on what is neither of values nor of the revision', async () => {
     drafting.edit(setting('routing.hold.max'), '60');
     answers = [[403, { error: { code: 'admin_token_needed', message: 'This needs its owner.' } }]];
