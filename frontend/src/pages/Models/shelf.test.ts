@@ -18,11 +18,14 @@ describe('shelves', () => {
     const ten = Object.fromEntries(['family1', 'family10', 'family2'].map((m) => [m, like({ id: m, model: m })]));
     expect(shelves(ten, all, name).map((s) => s.model)).toEqual(['family1', 'family2', 'family10']);
   });
-  it('puts copies of a model together, loaded ones first', () => {
-    const two = { a: like({ id: 'a', model: 'm', residency: 'on_disk' }), b: like({ id: 'b', model: 'm', residency: 'loaded' }) };
-    const [shelf] = shelves(two, all, name);
-    expect(shelf!.deployments.map((d) => d.id)).toEqual(['b', 'a']);
-    expect(shelf!.loaded).toBe(1);
+  it('puts copies of a model together by machine and runtime, in places that no load changes', () => {
+    const [near, far] = Object.keys(state.nodes) as [string, string];
+    const copies = (loaded: string) => ['x', 'y', 'z'].map((id, i) => like({ id, model: 'm', node_id: [far, near, near][i]!, runtime: ['ollama', 'ollama', 'llama-server'][i]!, residency: id === loaded ? 'loaded' : 'on_disk' }));
+    const order = (loaded: string) => shelves(Object.fromEntries(copies(loaded).map((d) => [d.id, d])), all, name)[0]!;
+    const names = [name(near), name(far)];
+    expect(order('x').deployments.map((d) => d.id)).toEqual(names[0]! < names[1]! ? ['z', 'y', 'x'] : ['x', 'z', 'y']);
+    for (const loaded of ['x', 'y', 'z', '']) expect(order(loaded).deployments.map((d) => d.id)).toEqual(order('x').deployments.map((d) => d.id));
+    expect(order('y').loaded).toBe(1);
   });
   it('finds by parts of names, tags and machines, all words at once', () => {
     expect(models({ text: 'QWEN3:30' })).toEqual(['qwen3:30b-a3b']);

@@ -15,7 +15,7 @@ export interface Wish {
 /** Shelf is one model and everywhere it is. */
 export interface Shelf {
   model: string;
-  deployments: DeploymentView[]; // loaded first, then by id
+  deployments: DeploymentView[]; // by machine's name and runtime: a place that no load changes
   loaded: number;
 }
 
@@ -30,7 +30,7 @@ export function shelves(deployments: Record<string, DeploymentView>, wish: Wish,
     s.deployments.push(d);
     if (isLoaded(d)) s.loaded++;
   }
-  for (const s of by.values()) s.deployments.sort((a, b) => Number(isLoaded(b)) - Number(isLoaded(a)) || natural(a.id, b.id));
+  for (const s of by.values()) s.deployments.sort((a, b) => natural(nodeName(a.node_id), nodeName(b.node_id)) || natural(a.runtime, b.runtime) || natural(a.id, b.id));
   return [...by.values()].sort((a, b) => natural(a.model, b.model));
 }
 
