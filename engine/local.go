@@ -168,10 +168,10 @@ func (c clientModels) Pull(ctx context.Context, node, model string, line func(ga
 type ownerNode struct{ *localNode }
 
 // Pause stops taking new work; a zero until means until resumed.
-func (o ownerNode) Pause(reason string, until time.Time) { o.agent.Pause(reason, until) }
+func (o ownerNode) Pause(reason string, until time.Time) error { return o.agent.Pause(reason, until) }
 
 // Resume takes work again.
-func (o ownerNode) Resume() { o.agent.Resume() }
+func (o ownerNode) Resume() error { return o.agent.Resume() }
 
 // Refresh observes every runtime anew.
 func (o ownerNode) Refresh(ctx context.Context) error { return o.agent.Refresh(ctx) }

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,6 +13,7 @@ import (
 	"time"
 
 	"bellwether/engine"
+	"bellwether/engine/admin"
 	"bellwether/platform/desktop"
 )
 
@@ -23,8 +26,13 @@ func hungEngine(t *testing.T) (dir string) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = silent.Close() })
+	return engineAt(t, "http://"+silent.Addr().String())
+}
+
+// engineAt is a data folder whose engine is said to answer at an address.
+func engineAt(t *testing.T, at string) (dir string) {
+	t.Helper()
 	dir = t.TempDir()
-	at := "http://" + silent.Addr().String()
 	state, err := json.Marshal(engine.State{Address: at, Admin: at, Token: "t", PID: 4711})
 	if err != nil {
 		t.Fatal(err)
@@ -57,6 +65,31 @@ func TestAnEngineThatHangsIsTold(t *testing.T) {
 			case "doctor": // what it can tell by itself
 				s.says(t, "BROKEN").lacks(t, "may still be done")
 			}
+		})
+	}
+}
+
+// What a pause or resume comes to besides: the disk is full, or the engine is
+// about to end.
+func TestAPauseSaysWhatBecomesOfIt(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		command string
+		status  admin.Status
+		code    int
+		want    []string
+	}{
+		"kept":      {"pause", admin.Status{Node: admin.NodeStatus{Name: "studio", State: "paused", Reason: "paused by its owner"}}, exitDone, []string{"studio is paused: paused by its owner.\n"}},
+		"not saved": {"pause", admin.Status{Node: admin.NodeStatus{Name: "studio", State: "paused"}, Unsaved: "no space left on device"}, exitDegraded, []string{"studio is paused", "a restart undoes this", "no space left on device.\n", "Make room in"}},
+		"quitting":  {"pause", admin.Status{Node: admin.NodeStatus{Name: "studio", State: "draining"}}, exitDegraded, []string{"studio is stopping", "The pause holds when it is started again"}},
+		"resumed":   {"resume", admin.Status{Node: admin.NodeStatus{Name: "studio", State: "draining"}}, exitDegraded, []string{"studio is stopping", "takes work when it is started again"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			answers := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _ = json.NewEncoder(w).Encode(&c.status) }))
+			defer answers.Close()
+			var out, errs bytes.Buffer
+			code := run([]string{"--data-dir", engineAt(t, answers.URL), c.command}, strings.NewReader(""), &out, &errs)
+			said{out.String(), errs.String(), code}.ends(t, c.code).says(t, c.want...)
 		})
 	}
 }

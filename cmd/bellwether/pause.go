@@ -1,6 +1,7 @@
 package main
 
 import (
+	"strings"
 	"time"
 
 	"bellwether/engine"
@@ -31,7 +32,7 @@ func (c *pauseCmd) Run(e *environ) error {
 	if err != nil {
 		return err
 	}
-	return e.stateAfter(engine, "/admin/pause", body)
+	return e.stateAfter(engine, "/admin/pause", body, "The pause holds when it is started again.")
 }
 
 // nextTime reads "tomorrow" or "15:04" as the next such moment after now.
@@ -60,21 +61,39 @@ func (resumeCmd) Run(e *environ) error {
 	if err != nil {
 		return err
 	}
-	return e.stateAfter(engine, "/admin/resume", nil)
+	return e.stateAfter(engine, "/admin/resume", nil, "It takes work when it is started again.")
 }
 
-func (e *environ) stateAfter(engine *client, path string, body any) error {
+// stateAfter asks for a change and prints what state the machine is in then.
+// then is what comes of the change when the engine is about to end.
+func (e *environ) stateAfter(engine *client, path string, body any, then string) error {
 	var s admin.Status
 	if err := engine.call("POST", path, body, &s); err != nil {
 		return err
 	}
-	if e.cli.JSON {
-		return e.json(s.Node)
+	stopping := s.Node.State == "draining"
+	switch {
+	case e.cli.JSON:
+		err := e.json(struct {
+			admin.NodeStatus
+			Unsaved string `json:"unsaved,omitempty"`
+		}{s.Node, s.Unsaved})
+		if err != nil {
+			return err
+		}
+	case stopping:
+		e.printf("%s is stopping: it finishes what runs, takes nothing new, and ends. %s\n", s.Node.Name, then)
+	case s.Node.Reason != "":
+		e.printf("%s is %s: %s.\n", s.Node.Name, s.Node.State, s.Node.Reason)
+	default:
+		e.printf("%s is %s.\n", s.Node.Name, s.Node.State)
 	}
-	line := s.Node.State
-	if s.Node.Reason != "" {
-		line += ": " + s.Node.Reason
+	if s.Unsaved != "" {
+		return coded(exitDegraded, "a restart undoes this, since it could not be saved: %s.\nMake room in %s, or let Bellwether write there, and say it again",
+			strings.TrimRight(s.Unsaved, ". "), engine.folders.Data)
 	}
-	e.printf("%s is %s.\n", s.Node.Name, line)
+	if stopping {
+		return coded(exitDegraded, "")
+	}
 	return nil
 }

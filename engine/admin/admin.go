@@ -30,8 +30,10 @@ import (
 // Node is what the owner may do to this machine's agent. Errors are shown to
 // the caller as they are.
 type Node interface {
-	Pause(reason string, until time.Time)
-	Resume()
+	// Pause and Resume hold from when they return; an error says why they will not
+	// hold over a restart.
+	Pause(reason string, until time.Time) error
+	Resume() error
 	Refresh(ctx context.Context) error
 	Load(ctx context.Context, d fleet.DeploymentID) error
 	Unload(ctx context.Context, d fleet.DeploymentID) error
@@ -333,13 +335,20 @@ func (a *api) pause(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusBadRequest, code, wrong, "")
 		return
 	}
-	a.Node.Pause(wish.Reason, until)
-	answer(w, http.StatusOK, a.Status())
+	a.answerKept(w, a.Node.Pause(wish.Reason, until))
 }
 
 func (a *api) resume(w http.ResponseWriter, _ *http.Request) {
-	a.Node.Resume()
-	answer(w, http.StatusOK, a.Status())
+	a.answerKept(w, a.Node.Resume())
+}
+
+// answerKept answers with the status after a change, and why it was not saved.
+func (a *api) answerKept(w http.ResponseWriter, unsaved error) {
+	s := a.Status()
+	if unsaved != nil {
+		s.Unsaved = unsaved.Error()
+	}
+	answer(w, http.StatusOK, s)
 }
 
 // models carries out load, unload, delete (body {"deployment": id}), pull (body

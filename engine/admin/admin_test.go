@@ -31,10 +31,10 @@ func (n *notes) tell(format string, args ...any) error {
 	return n.err
 }
 
-func (n *notes) Pause(reason string, until time.Time) {
-	_ = n.tell("pause %s %v", reason, until.IsZero())
+func (n *notes) Pause(reason string, until time.Time) error {
+	return n.tell("pause %s %v", reason, until.IsZero())
 }
-func (n *notes) Resume()                       { _ = n.tell("resume") }
+func (n *notes) Resume() error                 { return n.tell("resume") }
 func (n *notes) Refresh(context.Context) error { return n.tell("refresh") }
 func (n *notes) Load(_ context.Context, d fleet.DeploymentID) error {
 	return n.tell("load %s", d)

@@ -29,6 +29,10 @@ type Status struct {
 	Contracts []ContractStatus `json:"contracts,omitempty"`
 
 	Store StoreStatus `json:"store"`
+
+	// Unsaved is, in the answer to a pause or resume, why a restart undoes it; ""
+	// where it is on file.
+	Unsaved string `json:"unsaved,omitempty"`
 }
 
 // ContractStatus is one embedding contract. Deployments are written with their

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"time"
 
@@ -46,14 +47,40 @@ func (p *pause) cutDue(s *state, now time.Time) {
 
 // Pause refuses all new work from when it returns, for reason, until the given
 // time (zero: until Resume). What runs is treated as Settings.OnPause says. It
-// holds over restarts.
-func (a *Agent) Pause(reason string, until time.Time) {
-	_ = a.ask(context.Background(), func(s *state) { s.onPause(reason, until) })
+// holds over restarts; an error says why it will not, and it holds till then.
+func (a *Agent) Pause(reason string, until time.Time) error {
+	return a.keep(func(s *state) <-chan struct{} { return s.onPause(reason, until) })
 }
 
-// Resume ends a pause, and a Drain.
-func (a *Agent) Resume() {
-	_ = a.ask(context.Background(), (*state).onResume)
+// Resume ends a pause; a Drain goes on. An error says why a restart would pause
+// again.
+func (a *Agent) Resume() error {
+	return a.keep((*state).onResume)
+}
+
+// keepWithin is how long a change of the pause may take to be on file.
+const keepWithin = 2 * time.Second
+
+// errSlowDisk stands for what a disk that hangs will say, some time.
+var errSlowDisk = errors.New("the disk has not answered yet")
+
+// keep carries a change out and waits until it is on file, or why not.
+func (a *Agent) keep(change func(*state) <-chan struct{}) (failed error) {
+	var saved <-chan struct{}
+	if err := a.ask(context.Background(), func(s *state) { saved = change(s) }); err != nil || saved == nil {
+		return err
+	}
+	patience := time.NewTimer(keepWithin)
+	defer patience.Stop()
+	select {
+	case <-saved:
+	case <-patience.C:
+		return errSlowDisk
+	}
+	if err := a.ask(context.Background(), func(s *state) { failed = s.failed }); err != nil {
+		return nil // it ends, and saves once more
+	}
+	return failed
 }
 
 // Drain refuses new work and reports the node as draining, so that the router
@@ -68,7 +95,7 @@ func (a *Agent) Undrain() {
 	_ = a.ask(context.Background(), func(s *state) { s.draining, s.dirty = s.stopping, true })
 }
 
-func (s *state) onPause(reason string, until time.Time) {
+func (s *state) onPause(reason string, until time.Time) (saved <-chan struct{}) {
 	now := s.now()
 	since := now
 	if s.pause.On { // only its end or its reason is another
@@ -76,7 +103,7 @@ func (s *state) onPause(reason string, until time.Time) {
 	}
 	s.pause = pause{On: true, Reason: reason, Since: since, Until: until}
 	s.dirty = true
-	s.saveAtOnce()
+	saved = s.saveAtOnce()
 	switch s.set.OnPause {
 	case PauseHandover:
 		// Before content another node can still take over; the refusal is what
@@ -86,11 +113,11 @@ func (s *state) onPause(reason string, until time.Time) {
 	case PauseCancel:
 		s.pause.cutAt = now.Add(s.set.CancelGrace)
 	}
+	return saved
 }
 
-func (s *state) onResume() {
+func (s *state) onResume() (saved <-chan struct{}) {
 	s.pause = pause{}
-	s.draining = s.stopping
 	s.dirty = true
-	s.saveAtOnce()
+	return s.saveAtOnce()
 }

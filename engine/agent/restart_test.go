@@ -138,6 +138,39 @@ func TestFullDiskDoesNotStopServing(t *testing.T) {
 	}
 }
 
+// A pause holds, and its owner learns that a restart ends it.
+func TestAPauseThatCannotBeSavedSaysSo(t *testing.T) {
+	f := ollama(t, "small")
+	disk := &memory{}
+	r := start(t, onOllama(f), keeping(disk))
+	if err := r.Pause("a build", time.Time{}); err != nil {
+		t.Errorf("saved: %v", err)
+	}
+	if err := r.Resume(); err != nil {
+		t.Errorf("saved: %v", err)
+	}
+	disk.mu.Lock()
+	disk.fail = errors.New("no space left on device")
+	disk.mu.Unlock()
+	if err := r.Pause("a build", time.Time{}); !errors.Is(err, disk.fail) {
+		t.Errorf("on a full disk: %v, want %v", err, disk.fail)
+	}
+	_, err := r.run(t.Context(), r.grant(ident("ollama", "small:latest")))
+	wantRefusal(t, err, fleet.CodePaused)
+}
+
+// A resume is no word on quitting, which had begun before.
+func TestAResumeDoesNotCallAQuitOff(t *testing.T) {
+	f := ollama(t, "small")
+	r := start(t, onOllama(f))
+	r.Drain()
+	_ = r.Pause("a build", time.Time{})
+	_ = r.Resume()
+	r.await("draining", func(h fleet.Heartbeat) bool { return h.State.Draining && !h.State.Paused })
+	_, err := r.run(t.Context(), r.grant(ident("ollama", "small:latest")))
+	wantRefusal(t, err, fleet.CodeDraining)
+}
+
 func TestUnreadableStateIsNotFatal(t *testing.T) {
 	f := ollama(t, "small")
 	r := start(t, onOllama(f), keeping(&memory{data: []byte(`{"version":99}`)}))
