@@ -11,6 +11,7 @@ import (
 	"regexp"
 	goruntime "runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -126,8 +127,12 @@ func (e *Engine) redactor(names bool) func(string) string {
 		add(home, "~")
 	}
 	literal := strings.NewReplacer(byLength(pairs)...)
+	owners := e.ownersWords()
 	machines := e.machineNames()
 	return func(s string) string {
+		for _, o := range owners {
+			s = o.ReplaceAllString(s, "${1}"+hidden+"${2}")
+		}
 		s = literal.Replace(s)
 		s = urlUser.ReplaceAllString(s, "${1}"+hidden+"@")
 		s = keyLike.ReplaceAllString(s, "${1}"+hidden)
@@ -140,6 +145,32 @@ func (e *Engine) redactor(names bool) func(string) string {
 		return s
 	}
 }
+
+// ownersWords matches why owners paused their machines, wherever it is told: all
+// of a sentence, of a single word only where it stands by itself, so that a
+// reason such as "work" takes no other word out of the bundle.
+func (e *Engine) ownersWords() (out []*regexp.Regexp) {
+	said := map[string]bool{"": true}
+	for _, n := range e.registry.Snapshot().Nodes {
+		reason := strings.TrimSpace(n.State.PauseReason)
+		if said[reason] {
+			continue
+		}
+		said[reason] = true
+		forms := map[string]bool{reason: true, unquoted(strconv.Quote(reason)): true, unquoted(strings.TrimSpace(indented(reason))): true}
+		for form := range forms {
+			pattern := "()" + regexp.QuoteMeta(form) + "()"
+			if !strings.Contains(reason, " ") {
+				pattern = `(\(|"|\bpause_reason )` + regexp.QuoteMeta(form) + `(\)|"|\s)`
+			}
+			out = append(out, regexp.MustCompile(pattern))
+		}
+	}
+	return out
+}
+
+// unquoted takes the quotes off.
+func unquoted(quoted string) string { return quoted[1 : len(quoted)-1] }
 
 // byLength sorts the pairs of a replacer: the longest text first, so that no
 // part of it is replaced before.

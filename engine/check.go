@@ -112,7 +112,7 @@ type actions struct {
 // sceneChecks are the checks that need nothing but a scene.
 var sceneChecks = []func(*scene) []check{
 	checkNodes, checkPower, checkHeat, checkRuntimes, checkModels, checkCapabilities, checkGrades, checkSizes, checkDeadlines,
-	checkApprovals, checkAliases, checkCircuits, checkDoubts, checkHeld, checkLanes, checkFailures,
+	checkPools, checkApprovals, checkAliases, checkCircuits, checkDoubts, checkHeld, checkLanes, checkFailures,
 	checkRecords, checkDisk, checkLog, checkLogin, checkLoops, checkTray, checkPrivate, checkClock,
 }
 
@@ -221,7 +221,7 @@ func (e *Engine) scene(ctx context.Context) *scene {
 	owner := ownerNode{e.node}
 	s.do = actions{
 		refresh: owner.Refresh,
-		resume:  func(context.Context) error { owner.Resume(); return nil },
+		resume:  func(context.Context) error { return owner.Resume() },
 		unload:  owner.Unload,
 		probe: func(_ context.Context, d fleet.DeploymentID) error {
 			return e.startProbe(d)

@@ -83,9 +83,14 @@ func sceneFaults() map[string]sceneFault {
 		"a deadline before the load": {func(s *scene) {
 			s.config.Runtimes = []RuntimeConfig{{Name: "ollama", Timeouts: TimeoutsConfig{FirstContent: time.Second}}}
 		}, "deadline.ollama/qwen3:4b", isWarning, "takes about 2s", "timeouts.first_content", ""},
-		"an alias without models":   {func(s *scene) { s.policy.Aliases["house"] = route.Alias{Models: []string{"gone:1b"}} }, "alias.house", isWarning, "any model of the alias house: gone:1b", "Pull", ""},
-		"an alias that lost one":    {func(s *scene) { s.policy.Aliases["house"] = route.Alias{Models: []string{"gone:1b", "qwen3:4b"}} }, "alias.house", isNote, "No machine has gone:1b", "Pull it", ""},
-		"a circuit that is open":    {func(s *scene) { s.queue.Circuits = []queue.CircuitStatus{{Deployment: id, RetryIn: 15 * time.Second}} }, "circuit.ollama/qwen3:4b", isWarning, "no requests for 15s", "tried again by itself", ""},
+		"an alias without models":       {func(s *scene) { s.policy.Aliases["house"] = route.Alias{Models: []string{"gone:1b"}} }, "alias.house", isWarning, "any model of the alias house: gone:1b", "Pull", ""},
+		"an alias that lost one":        {func(s *scene) { s.policy.Aliases["house"] = route.Alias{Models: []string{"gone:1b", "qwen3:4b"}} }, "alias.house", isNote, "No machine has gone:1b", "Pull it", ""},
+		"a circuit that is open":        {func(s *scene) { s.queue.Circuits = []queue.CircuitStatus{{Deployment: id, RetryIn: 15 * time.Second}} }, "circuit.ollama/qwen3:4b", isWarning, "no requests for 15s", "tried again by itself", ""},
+		"a circuit that is to be tried": {func(s *scene) { s.queue.Circuits = []queue.CircuitStatus{{Deployment: id}} }, "circuit.ollama/qwen3:4b", isNote, "the next request tries", "Nothing has to be done", ""},
+		"limits of a pool that is not there": {func(s *scene) {
+			s.snap.Nodes[0].Pools = []fleet.Pool{{Name: "ram"}}
+			s.config.Pools = []PoolConfig{{Name: "tiny", MemoryGB: 1}, {Name: "ram"}, {}}
+		}, "pool.unknown.tiny", isWarning, "a pool tiny", "Name the pool ram", ""},
 		"a call that may still run": {func(s *scene) { s.snap.Nodes[0].Uncertain = map[fleet.DeploymentID]time.Duration{id: 90 * time.Second} }, "doubt.ollama/qwen3:4b", isNote, "taken for 1m30s", "passes by itself", ""},
 		"requests that are held": {func(s *scene) {
 			s.queue.Held = []queue.HeldStatus{{Model: "big:70b", Age: 6 * time.Second, Left: 24 * time.Second}}
@@ -96,8 +101,8 @@ func sceneFaults() map[string]sceneFault {
 		"requests that fail": {func(s *scene) {
 			for i := range 12 {
 				r := &route.Record{At: s.now, RequestedModel: "m", Outcome: fleet.OutcomeOK}
-				if i < 3 {
-					r.Outcome = fleet.OutcomeFailed
+				if i < 3 { // an answer that was cut off is one that failed, too
+					r.Outcome = []fleet.Outcome{fleet.OutcomeFailed, fleet.OutcomeTruncated, fleet.OutcomeHeldOut}[i]
 				}
 				s.recent = append(s.recent, r)
 			}

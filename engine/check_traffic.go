@@ -28,6 +28,11 @@ func (s *scene) nameOf(d fleet.DeploymentID) string {
 // checkCircuits tells of deployments that failed too often lately.
 func checkCircuits(s *scene) (out []check) {
 	for _, c := range s.queue.Circuits {
+		if c.RetryIn <= 0 {
+			out = append(out, found("circuit."+c.Deployment.Runtime+"/"+c.Deployment.Model, isNote, "Failures of "+c.Deployment.Model, "Nothing has to be done; with the next request's success this is over.",
+				"%s failed often; the next request tries whether it works again.", s.nameOf(c.Deployment)).of(c.Deployment))
+			continue
+		}
 		out = append(out, found("circuit."+c.Deployment.Runtime+"/"+c.Deployment.Model, isWarning, "Failures of "+c.Deployment.Model, "Look at its last decisions, and at its runtime's own log; it is tried again by itself.",
 			"%s failed so often that it gets no requests for %s.", s.nameOf(c.Deployment), briefly(c.RetryIn.Round(time.Second))).of(c.Deployment))
 	}
@@ -88,7 +93,7 @@ func checkFailures(s *scene) []check {
 		}
 		all++
 		switch r.Outcome {
-		case fleet.OutcomeFailed, fleet.OutcomeHeldOut, fleet.OutcomeStreamInvalidAfterCommit:
+		case fleet.OutcomeFailed, fleet.OutcomeHeldOut, fleet.OutcomeStreamInvalidAfterCommit, fleet.OutcomeTruncated:
 			failed[r.RequestedModel]++
 		}
 	}

@@ -80,7 +80,7 @@ func Load(from Sources) (*Config, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	c.Warnings = append(c.Warnings, c.overlaps()...)
+	c.Warnings = append(append(c.Warnings, c.overlaps()...), c.unknownPools()...)
 	return c, nil
 }
 

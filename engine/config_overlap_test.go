@@ -21,6 +21,8 @@ func TestPatternsThatMayContradictAreNoted(t *testing.T) {
 		"that have no common name": {"deployments: [{match: 'house*', context: 4096}, {match: 'mouse*', context: 8192}]", nil},
 		"aliases": {"aliases:\n  gpt-*: {models: [a]}\n  '*mini': {models: [b]}",
 			[]string{"*mini (config.yaml:3) and gpt-* (config.yaml:2)", "gpt-mini", "*mini counts there"}},
+		"a pool no machine has":            {"pools:\n- {name: tiny, memory_gb: 1, margin_gb: 0.2}", []string{"pools[0] (config.yaml:2) is for a pool tiny", "unified, ram, gpu0, gpus", "leave the name out"}},
+		"pools there are":                  {"pools: [{name: ram, memory_gb: 1, margin_gb: 0.2}, {memory_gb: 4}]", nil},
 		"aliases that are the same":        {"aliases: {gpt-*: {models: [a]}, '*mini': {models: [a]}}", nil},
 		"aliases of which one names more":  {"aliases: {gpt-*: {models: [a]}, '*-mini': {models: [b]}}", nil},
 		"aliases beside the built-in ones": {"aliases: {'claude-*4-5': {models: [a]}}", nil},

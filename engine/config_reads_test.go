@@ -23,11 +23,15 @@ func TestEverySettingIsReadOrSaysWhyNot(t *testing.T) {
 		switch {
 		case !isRead && s.Later == "":
 			t.Errorf("%s (Config.%s): nothing reads it", s.Key, path[0])
-		case isRead && s.Later != "":
+		case isRead && s.Later != "" && !sensedLater[s.Key]:
 			t.Errorf("%s (Config.%s) is read now: it no longer %q", s.Key, path[0], s.Later)
 		}
 	}
 }
+
+// sensedLater are settings that are read and act on something which nothing
+// senses yet.
+var sensedLater = map[string]bool{"meetings.enabled": true} // platform/sense has no source of meetings
 
 func TestTheTableAndTheConfigHaveTheSameKeys(t *testing.T) {
 	var fields []string

@@ -225,7 +225,7 @@ var settings = []Setting{
 		Doc: "Whether the first week only watches, or serves a little from the start."},
 	{Key: "capacity.own_requests", Env: []string{"FLEET_CAPACITY_OWN_REQUESTS"}, Scope: scopeNode, kind: choiceKind{of: []string{"serve", "same"}},
 		Doc: "serve: requests made on this machine are served here although others' would not be (meeting, battery, busy; never while paused). same: no difference."},
-	{Key: "meetings.enabled", Env: []string{"FLEET_MEETINGS"}, Scope: scopeNode, kind: onOffKind,
+	{Key: "meetings.enabled", Env: []string{"FLEET_MEETINGS"}, Scope: scopeNode, Later: laterGuest, kind: onOffKind,
 		Doc: "Take no others' requests while camera or microphone is in use."},
 	{Key: "meetings.ignore", Env: []string{"FLEET_MEETINGS_IGNORE"}, Scope: scopeNode, Later: laterGuest, kind: anyWords,
 		Doc: "Programs whose use of camera or microphone is no meeting."},

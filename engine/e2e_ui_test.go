@@ -431,6 +431,54 @@ func TestABundleHoldsNoSecretsPromptsOrPlaces(t *testing.T) {
 	}
 }
 
+func TestABundleHoldsNoWordsOfAnOwner(t *testing.T) {
+	r := newRig(t, spec{config: quick, fakes: map[string]runtimetest.FakeConfig{"ollama": {Models: []runtimetest.FakeModel{{Name: "chat:1b"}}}}})
+	for _, reason := range []string{"Hildegard is ill, call 0151 \"555\" <now>", "ill"} {
+		r.agent.Pause(reason, time.Now().Add(time.Hour))
+		r.await(t, "the pause to be known", func() bool { return r.registry.Snapshot().Nodes[0].State.PauseReason == reason })
+		all := bundleOf(t, r)
+		for name, text := range all {
+			for _, never := range []string{"Hildegard", "0151", `"ill`, "(ill)", "pause_reason ill"} {
+				if i := strings.Index(text, never); i >= 0 {
+					t.Errorf("%q: %s holds %q: ...%s...", reason, name, never, text[max(0, i-80):min(len(text), i+80)])
+				}
+			}
+		}
+		if _, err := route.ReadScenario(all["fleet.scenario"]); err != nil {
+			t.Errorf("%q: the scenario cannot be read any more: %v", reason, err)
+		}
+		if !json.Valid([]byte(all["status.json"])) || !strings.Contains(all["status.json"], hidden) {
+			t.Errorf("%q: %s", reason, all["status.json"])
+		}
+	}
+}
+
+// bundleOf is a bundle's files by their names.
+func bundleOf(t *testing.T, r *rig) map[string]string {
+	t.Helper()
+	text, err := uiDesk{r.Engine}.Bundle(t.Context(), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	z, err := zip.NewReader(bytes.NewReader(text), int64(len(text)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]string{}
+	for _, f := range z.File {
+		in, err := f.Open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out[f.Name] = string(text)
+	}
+	return out
+}
+
 func TestTestTrafficGoesThroughEveryProtocol(t *testing.T) {
 	r := newRig(t, spec{config: quick, fakes: map[string]runtimetest.FakeConfig{
 		"ollama": {Models: []runtimetest.FakeModel{{Name: "chat:1b"}, {Name: "embed:1b", Capabilities: []string{"embedding"}}}},

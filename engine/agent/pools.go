@@ -14,6 +14,9 @@ const (
 	poolGPUs    = "gpus"
 )
 
+// PoolNames are all names a pool can have; a machine has one or two of them.
+func PoolNames() []string { return []string{poolUnified, poolRAM, poolGPU, poolGPUs} }
+
 // layout lays out a machine's memory pools, the one that models go to first.
 // It is a pure function of what the machine is and what its owner says.
 //

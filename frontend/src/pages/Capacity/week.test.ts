@@ -1,7 +1,10 @@
+import { render, screen } from '@testing-library/svelte';
 import { describe, expect, it } from 'vitest';
 import hello from '../../../../engine/admin/testdata/wire/hello.json';
 import golden from '../../../../engine/admin/testdata/wire/settings.json';
 import type { HelloFrame, SettingsAnswer, SettingView } from '../../lib/wire';
+import { engine, showGolden } from '../../test/golden';
+import Capacity from './Capacity.svelte';
 import { learning, rules, triWords, valueWords } from './week';
 
 const node = Object.values((hello as unknown as HelloFrame).state.nodes)[0]!;
@@ -18,6 +21,22 @@ describe('learning', () => {
     expect(learning(node, [like({ key: 'capacity.learning', later: '' })]).state).toBe('off');
     expect(learning({ ...node, learning: true, observing: true }, []).state).toBe('observing');
     expect(learning({ ...node, learning: true }, []).state).toBe('learned');
+  });
+});
+
+describe('the page', () => {
+  const takes = () => screen.getByText('Takes work').nextElementSibling!.textContent!.trim();
+  it('takes no work where no runtime is up', () => {
+    engine({ 'GET /admin/settings': golden });
+    showGolden((h) => Object.assign(Object.values(h.state.nodes).find((n) => n.local)!, { state: 'serving', reason: 'no runtime is up' }));
+    render(Capacity);
+    expect(takes()).toBe('no no runtime is up');
+  });
+  it('takes work where it serves', () => {
+    engine({ 'GET /admin/settings': golden });
+    showGolden();
+    render(Capacity);
+    expect(takes()).toBe('yes');
   });
 });
 
