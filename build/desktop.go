@@ -28,7 +28,7 @@ func desktopTask(ctx context.Context, _ []string) error {
 // the icon, and its menu is used as a person would. BELLWETHER_SHOTS names a
 // folder for the pictures. Without a desktop to be had they are skipped.
 func (s *suite) desktopTests(ctx context.Context) error {
-	d, err := s.startStage(ctx, "The tray", map[string]string{"xfce4-panel": "xfce4-panel"})
+	d, err := s.startStage(ctx, "The tray", map[string]string{"xfce4-panel": "xfce4-panel", "xwininfo": "x11-utils"})
 	if d == nil {
 		return err
 	}
@@ -49,6 +49,7 @@ func (s *suite) desktopTests(ctx context.Context) error {
 		s.try("Start at login writes the entry, ticks, and takes it away", func() error { return stage.startsAtLogin(ctx) }),
 		s.try("idle, the program takes at most 60 MB", func() error { return stage.isSmall() }),
 		s.try("the menu opens the window, with the UI in it", func() error { return stage.opensTheWindow(ctx) }),
+		s.try("the window fits the screen beside the panel", func() error { return stage.fitsTheScreen(ctx) }),
 		s.try("a second start raises the window and ends", func() error { return stage.startsTwice(ctx) }),
 		s.try("killing the program takes the window with it", func() error { return stage.diesWithTheWindow(ctx) }),
 		s.try("Quit ends program, icon and window", func() error { return stage.quits(ctx) }),
@@ -369,6 +370,31 @@ func (s *desktopStage) seesTheUI(ctx context.Context, name string) error {
 		img, err := s.picture(ctx, name)
 		return err == nil && len(s.theWindows(ctx)) == 1 && looksLikeTheUI(img)
 	})
+}
+
+// fitsTheScreen looks where the window stands, without its frame.
+func (s *desktopStage) fitsTheScreen(ctx context.Context) error {
+	ids := s.theWindows(ctx)
+	if len(ids) != 1 {
+		return fmt.Errorf("%d windows", len(ids))
+	}
+	said, err := s.output(ctx, "xwininfo", "-id", ids[0])
+	if err != nil {
+		return err
+	}
+	place := map[string]int{}
+	for line := range strings.Lines(said) {
+		name, value, _ := strings.Cut(line, ":")
+		if n, err := strconv.Atoi(strings.TrimSpace(value)); err == nil {
+			place[strings.TrimSpace(name)] = n
+		}
+	}
+	x, y, width, height := place["Absolute upper-left X"], place["Absolute upper-left Y"], place["Width"], place["Height"]
+	fmt.Printf("     the window takes %d x %d at %d, %d\n", width, height, x, y)
+	if x < 0 || y < panelSize || x+width > 1280 || y+height > 800 || height < 600 {
+		return fmt.Errorf("the window takes %d x %d at %d, %d of 1280 x 800 with a panel of %d above", width, height, x, y, panelSize)
+	}
+	return nil
 }
 
 func (s *desktopStage) startsTwice(ctx context.Context) error {

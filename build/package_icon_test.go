@@ -5,9 +5,36 @@ import (
 	"encoding/binary"
 	"image/color"
 	"image/png"
+	"os"
 	"strings"
 	"testing"
 )
+
+// The window carries its picture as a file, for it is built without this program.
+func TestTheWindowsIconIsTheDrawing(t *testing.T) {
+	if err := toModuleRoot(); err != nil {
+		t.Fatal(err)
+	}
+	kept, err := png.Decode(bytes.NewReader(must(os.ReadFile("cmd/bellwether-window/icon.png"))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := must(icon(kept.Bounds().Dx()))
+	if kept.Bounds() != want.Bounds() {
+		t.Fatalf("it is %v", kept.Bounds())
+	}
+	for y := range want.Bounds().Dy() {
+		for x := range want.Bounds().Dx() {
+			r, g, b, a := kept.At(x, y).RGBA()
+			r2, g2, b2, a2 := want.At(x, y).RGBA()
+			for _, d := range [][2]uint32{{r, r2}, {g, g2}, {b, b2}, {a, a2}} {
+				if max(d[0], d[1])-min(d[0], d[1]) > 8<<8 { // processors round differently
+					t.Fatalf("it differs at %d, %d: draw it anew, %d pixels wide, with iconPNG", x, y, want.Bounds().Dx())
+				}
+			}
+		}
+	}
+}
 
 func TestIconIsPaintedAtEverySize(t *testing.T) {
 	for _, size := range []int{16, 32, 48, 256} {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"image"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -43,8 +44,11 @@ func (s *suite) windowTests(ctx context.Context) error {
 	}
 	return errors.Join(
 		s.try("the window shows the admin UI, unlocked", func() error { return w.showsTheUI(ctx) }),
+		s.try("the window has its icon, and may grow on a larger screen", func() error { return w.hasItsMarks(ctx) }),
+		s.try("a page whose process is killed comes back, and after three times another window", func() error { return w.losesItsPage(ctx) }),
 		s.try("pages that are fetched later show too", func() error { return w.showsSettings(ctx) }),
 		s.try("a second Open brings a minimised window back", func() error { return w.comesBack(ctx) }),
+		s.try("a window that hangs is replaced, and the log says so", func() error { return w.hangs(ctx) }),
 		s.try("nothing of a closed window remains after 2 s", func() error { return w.closes(ctx) }),
 		s.try("killing its parent takes the window along", func() error { return w.diesWithItsParent(ctx) }),
 		s.try("pages know that they are in the window, and what they save is saved", func() error { return w.isKnownToPages(ctx) }),
@@ -62,6 +66,8 @@ type windowStage struct {
 	last                     string // the link made last
 	browser                  string // a file: the addresses that the engine opened in the browser
 	shown                    *window.Window
+	opened                   time.Time // when it was
+	log                      string    // a file: what the window's parent logs
 }
 
 // remainsAtMost is how long anything of a window may be there after its end.
@@ -124,8 +130,14 @@ func setenv(name, value string) (back func()) {
 
 // open shows the window, as the tray program does, on the stage's screen.
 func (w *windowStage) open(ctx context.Context) (*window.Window, error) {
-	win := window.New(window.Options{Program: w.window, Link: w.link, Log: slog.New(slog.NewTextHandler(os.Stdout, nil)),
+	w.log = filepath.Join(w.dir, "window.log")
+	log, err := os.OpenFile(w.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600) // ends with this program: the window writes to it as it likes
+	if err != nil {
+		return nil, err
+	}
+	win := window.New(window.Options{Program: w.window, Link: w.link, Log: slog.New(slog.NewTextHandler(io.MultiWriter(os.Stdout, log), nil)),
 		OpenBrowser: func(string) error { return errors.New("the browser was asked for") }})
+	w.opened = time.Now()
 	return win, win.Open(ctx)
 }
 

@@ -50,10 +50,11 @@ var arrows = map[string]string{
 	"app/notice":            "", // pure: what is worth a notification
 	"app/window/child":      "", // what the window and its parent agree on
 	"app/window/inside":     "app/window/child",
+	"app/window/place":      "", // where a window stands on its screen
 	"assets":                "",
 	"frontend":              "",
 	"cmd/bellwether":        "engine engine/* app platform/* assets frontend",
-	"cmd/bellwether-window": "app/window/child app/window/inside",
+	"cmd/bellwether-window": "app/window/child app/window/inside app/window/place",
 	"cmd/fakeruntime":       "engine/runtime/runtimetest engine/fleet",
 	// build reads the catalogue that it makes priors for, trains and measures what
 	// tells tasks apart, and shows the window on a screen.

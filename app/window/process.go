@@ -3,12 +3,15 @@ package window
 import (
 	"bytes"
 	"cmp"
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"bellwether/app/window/child"
@@ -22,25 +25,37 @@ type process struct {
 	said    lines // standard output
 	told    tail  // standard error
 	ready   chan struct{}
+	shown   chan struct{} // an answer to show; one is kept, for show asks one at a time
 	gone    chan struct{}
+	hung    atomic.Bool // it did not answer, and was given up
 	started time.Time
 	ended   time.Time // set before gone closes
 }
 
 // launch starts the window program with an address; outside gets those that the
-// window leaves to the browser, one after the other. Whoever launches waits for
-// gone, or ends it.
-func launch(program, url string, outside func(url string)) (*process, error) {
-	p := &process{cmd: exec.Command(program), ready: make(chan struct{}), gone: make(chan struct{}), started: time.Now()}
+// window leaves to the browser, and lost why its page went away and was loaded
+// again, one after the other. Whoever launches waits for gone, or ends it.
+func launch(program, url string, outside, lost func(string)) (*process, error) {
+	p := &process{cmd: exec.Command(program), ready: make(chan struct{}), shown: make(chan struct{}, 1), gone: make(chan struct{}), started: time.Now()}
 	// X11 takes a window's class from the program's name at its start, and by the
 	// class desktops find the icon. The toolkit's option comes too late for that.
 	p.cmd.Args = []string{"bellwether"}
 	ready := sync.OnceFunc(func() { close(p.ready) })
 	p.said = lines{each: func(line string) {
-		if line == child.Ready {
+		switch line {
+		case child.Ready:
 			ready()
-		} else if url, ok := strings.CutPrefix(line, child.Outside); ok {
-			outside(url)
+		case child.Shown:
+			select {
+			case p.shown <- struct{}{}:
+			default: // nobody took the last one
+			}
+		default:
+			if url, ok := strings.CutPrefix(line, child.Outside); ok {
+				outside(url)
+			} else if why, ok := strings.CutPrefix(line, child.Lost); ok {
+				lost(why)
+			}
 		}
 	}}
 	p.cmd.Env = environment(os.Environ(), url)
@@ -91,10 +106,33 @@ func (p *process) alive() bool {
 	}
 }
 
-// show raises the window; an error means that it is not there any more.
-func (p *process) show() error {
-	_, err := io.WriteString(p.orders, child.Show+"\n")
-	return err
+// errHung says that a window runs and answers nothing, errGone that it ended.
+var (
+	errHung = errors.New("the window does not answer")
+	errGone = errors.New("the window has ended")
+)
+
+// show raises the window and waits until it says so. One at a time.
+func (p *process) show(ctx context.Context, patience time.Duration) error {
+	select {
+	case <-p.shown: // for somebody who did not wait for it
+	default:
+	}
+	if _, err := io.WriteString(p.orders, child.Show+"\n"); err != nil {
+		return errGone
+	}
+	late := time.NewTimer(patience)
+	defer late.Stop()
+	select {
+	case <-p.shown:
+		return nil
+	case <-p.gone:
+		return errGone
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-late.C:
+		return errHung
+	}
 }
 
 // end tells the window to quit, and kills it when it does not. It returns when
@@ -138,6 +176,8 @@ func explain(code int, state, said string) string {
 		return "bellwether-window was built without a window (build it with: go run ./build window)"
 	case child.NoLibrary:
 		return fmt.Sprintf("the window needs GTK 3 and WebKitGTK 4.1 (on Debian and Ubuntu: libgtk-3-0 libwebkit2gtk-4.1-0): %s", cmp.Or(said, state))
+	case child.PageLost:
+		return "its page went away: " + cmp.Or(said, "the process that draws it ended")
 	case child.Stuck:
 		return "the window hung and cut itself off"
 	}

@@ -66,6 +66,7 @@ func TestAnExitIsPutIntoWordsThatHelp(t *testing.T) {
 		{child.NoLibrary, "exit status 127", "error while loading shared libraries: libwebkit2gtk-4.1.so.0: cannot open shared object file", "libwebkit2gtk-4.1-0): error while loading"},
 		{child.NoWebView, "", "", "Evergreen"},
 		{child.Stuck, "", "", "hung"},
+		{child.PageLost, "", "the process that draws it crashed", "went away: the process that draws it crashed"},
 	} {
 		if got := explain(c.code, c.state, c.said); !strings.Contains(got, c.want) {
 			t.Errorf("%d: %q, want %q in it", c.code, got, c.want)

@@ -56,6 +56,10 @@ func window(role string) int {
 		fmt.Println(child.Outside + "https://example.com/a?b=c")
 		fmt.Println(child.Ready)
 	}
+	if kind == "loses" { // its page went away, and it has it again
+		fmt.Println(child.Lost + "its process crashed")
+		fmt.Println(child.Ready)
+	}
 	if kind == "dies" { // shortly after its page stood
 		fmt.Fprintln(os.Stderr, "the web process crashed")
 		return code
@@ -63,6 +67,10 @@ func window(role string) int {
 	lines := bufio.NewScanner(os.Stdin)
 	for lines.Scan() {
 		write("%s", lines.Text())
+		if kind == "hangs" {
+			continue
+		}
+		fmt.Println(child.Shown)
 		if kind == "closes" { // its user closes it when it is raised
 			return child.Closed
 		}

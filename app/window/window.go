@@ -35,12 +35,13 @@ type Options struct {
 
 // times are how long things may take.
 type times struct {
-	ready time.Duration // until a new window has its page; a loaded machine takes four seconds
-	early time.Duration // a crash sooner than this after the start counts as a window that cannot be
-	quit  time.Duration // until a window that was told to quit is killed
+	ready  time.Duration // until a new window has its page; a loaded machine takes four seconds
+	early  time.Duration // a crash sooner than this after the start counts as a window that cannot be
+	answer time.Duration // until a window that was told to come to the front, and says nothing, counts as hung
+	quit   time.Duration // until a window that was told to quit is killed
 }
 
-var usual = times{ready: 30 * time.Second, early: 10 * time.Second, quit: 2 * time.Second}
+var usual = times{ready: 30 * time.Second, early: 10 * time.Second, answer: 5 * time.Second, quit: 2 * time.Second}
 
 // Window is the admin UI's window, at most one at a time. Its mutex guards
 // what stands below it.
@@ -67,9 +68,10 @@ func New(o Options) *Window {
 // ErrClosed says that Close was called.
 var ErrClosed = errors.New("the window is closed for good")
 
-// Open shows the window, or raises the one there is. Where it cannot be shown,
+// Open shows the window, or raises the one there is; one that does not answer
+// within five seconds is ended, and another takes its place. Where it cannot be shown,
 // the browser is opened instead and Reason says why; an error means that
-// neither could. It returns when the page stands, at most after half a minute.
+// neither could. It returns when the page stands, or after some 35 s at most.
 func (w *Window) Open(ctx context.Context) error {
 	select {
 	case w.turn <- struct{}{}:
@@ -78,12 +80,19 @@ func (w *Window) Open(ctx context.Context) error {
 		return ctx.Err()
 	}
 	p, broken, closed := w.state()
-	switch {
-	case closed:
+	if closed {
 		return ErrClosed
-	case p != nil && p.show() == nil:
-		return nil
-	case broken != "":
+	}
+	if p != nil {
+		err := p.show(ctx, w.opts.answer)
+		if err == nil || ctx.Err() != nil {
+			return err
+		}
+		if errors.Is(err, errHung) {
+			w.giveUp(p)
+		}
+	}
+	if broken != "" {
 		return w.browse(ctx, broken)
 	}
 	err := w.start(ctx)
@@ -140,7 +149,7 @@ func (w *Window) start(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("make a link to the admin UI: %w", err)
 	}
-	p, err := launch(program, url, w.outside)
+	p, err := launch(program, url, w.outside, w.lost)
 	if err != nil {
 		return &cannotError{fmt.Sprintf("%s could not be started: %v", program, err)}
 	}
@@ -180,7 +189,7 @@ func (w *Window) await(ctx context.Context, p *process) error {
 func (w *Window) watch(p *process) {
 	<-p.gone
 	_, _, closed := w.state()
-	if closed || p.exit() == 0 {
+	if closed || p.exit() == 0 || p.hung.Load() {
 		return
 	}
 	if lived := p.lived(); lived >= w.opts.early {
@@ -191,6 +200,18 @@ func (w *Window) watch(p *process) {
 	if err := w.browse(context.Background(), p.why()); err != nil {
 		w.opts.Log.Warn("the admin UI could not be shown", "err", err)
 	}
+}
+
+// giveUp ends a window that hangs, so that another can take its place.
+func (w *Window) giveUp(p *process) {
+	w.opts.Log.Warn("the window hangs, it is ended and another one opened", "why", "it did not answer within "+w.opts.answer.String(), "process", p.cmd.Process.Pid)
+	p.hung.Store(true)
+	p.kill()
+}
+
+// lost tells of a page that went away under its window, which loads it again.
+func (w *Window) lost(why string) {
+	w.opts.Log.Warn("the window's page went away and is loaded again", "why", why)
 }
 
 // outside opens the browser for what its user wants to see and the window does

@@ -18,12 +18,30 @@ import (
 type rig struct {
 	*Window
 	diary diary
-	log   bytes.Buffer
+	log   journal
 
 	mu      sync.Mutex // guards what follows
 	links   int
 	browser []string
 	opened  chan string // every address that the browser got; big enough for any test
+}
+
+// journal is a log that may be read while it is written. Its mutex guards text.
+type journal struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (j *journal) Write(b []byte) (int, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.text.Write(b)
+}
+
+func (j *journal) String() string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.text.String()
 }
 
 func newRig(t *testing.T, role string, change ...func(*Options)) *rig {
@@ -48,7 +66,7 @@ func newRig(t *testing.T, role string, change ...func(*Options)) *rig {
 			return nil
 		},
 		Log:   slog.New(slog.NewTextHandler(&r.log, nil)),
-		times: times{ready: 20 * time.Second, early: 20 * time.Second, quit: 5 * time.Second},
+		times: times{ready: 20 * time.Second, early: 20 * time.Second, answer: 20 * time.Second, quit: 5 * time.Second},
 	}
 	for _, c := range change {
 		c(&o)
@@ -96,6 +114,48 @@ func TestWhatTheWindowDoesNotShowOpensInTheBrowser(t *testing.T) {
 	if why := r.Reason(); why != "" {
 		t.Errorf("the window counts as missing: %s", why)
 	}
+}
+
+func TestAWindowThatHangsIsReplaced(t *testing.T) {
+	r := newRig(t, "hangs", func(o *Options) { o.answer = 300 * time.Millisecond })
+	r.open(t)
+	t.Setenv(envRole, "well")
+	r.open(t)
+	pids := r.diary.pids()
+	if len(pids) != 2 || exists(pids[0]) || !exists(pids[1]) {
+		t.Fatalf("windows %v, want the first ended and a second", pids)
+	}
+	r.open(t)
+	if n := len(r.diary.pids()); n != 2 || r.links != 2 || len(r.browser) != 0 || r.Reason() != "" {
+		t.Errorf("%d windows, %d links, browser %q, reason %q", n, r.links, r.browser, r.Reason())
+	}
+	if log := r.log.String(); !strings.Contains(log, "the window hangs") || !strings.Contains(log, "within 300ms") {
+		t.Errorf("the log does not say why:\n%s", log)
+	}
+}
+
+func TestAnOpenGivenUpLeavesTheWindowThatHangs(t *testing.T) {
+	r := newRig(t, "hangs")
+	r.open(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	given := make(chan error, 1) // the one Open
+	go func() { given <- r.Open(ctx) }()
+	until(t, "it was asked", func() bool { return r.diary.count("show") == 1 })
+	cancel()
+	if err := <-given; !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
+	}
+	if !exists(r.diary.pids()[0]) {
+		t.Error("the window was ended before its time")
+	}
+}
+
+func TestAPageThatWentAwayIsLogged(t *testing.T) {
+	r := newRig(t, "loses")
+	r.open(t)
+	until(t, "the log tells", func() bool {
+		return strings.Contains(r.log.String(), "loaded again") && strings.Contains(r.log.String(), "its process crashed")
+	})
 }
 
 func TestSecondOpenRaisesTheWindowThereIs(t *testing.T) {

@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	_ "embed"
 	"fmt"
 	"io"
 	"os"
@@ -23,6 +24,7 @@ import (
 
 	"bellwether/app/window/child"
 	"bellwether/app/window/inside"
+	"bellwether/app/window/place"
 )
 
 const kind = "window"
@@ -30,6 +32,12 @@ const kind = "window"
 // patience is how long the toolkit may take to quit: whoever closes the window
 // expects nothing of it to remain.
 const patience = 1500 * time.Millisecond
+
+// icon is the product's, 128 pixels wide and high; a test of build holds it
+// against the drawing.
+//
+//go:embed icon.png
+var icon []byte
 
 // show runs the window until it is closed, and returns the exit code. It needs
 // the main thread.
@@ -45,18 +53,22 @@ func show(address string, orders io.Reader, says io.Writer) (code int) {
 		}
 	}()
 	err := wails.Run(&options.App{
-		Title: "Bellwether", Width: 1180, Height: 740, MinWidth: 480, MinHeight: 400,
+		Title: "Bellwether", Width: place.Width, Height: place.Height, MinWidth: 480, MinHeight: 400,
+		MaxWidth: place.Largest, MaxHeight: place.Largest,
 		AssetServer:              &assetserver.Options{Handler: start(address)},
 		EnableDefaultContextMenu: true,
 		Menu:                     appMenu(),
 		Logger:                   quiet{}, LogLevelProduction: logger.ERROR,
 		OnStartup: func(ctx context.Context) {
-			inside.Keep(inside.Of(address, says))
-			go follow(orders, func() { raise(ctx) }, func() { quit(ctx) })
+			inside.Keep(inside.Of(address, says), giveUp)
+			place.Keep()
+			// On its own: a window that hangs must still hear that it is to quit.
+			go follow(orders, func() { go raise(ctx, says) }, func() { quit(ctx) })
 		},
 		OnDomReady: func(context.Context) { _, _ = fmt.Fprintln(says, child.Ready) },
-		// The parent's name, so that desktops show its icon and group the two.
-		Linux: &linux.Options{ProgramName: "bellwether", WebviewGpuPolicy: linux.WebviewGpuPolicyNever},
+		// The parent's name, so that desktops show its icon and group the two. The
+		// picture is for where no menu entry of that name is installed.
+		Linux: &linux.Options{ProgramName: "bellwether", Icon: icon, WebviewGpuPolicy: linux.WebviewGpuPolicyNever},
 		Windows: &windows.Options{
 			Theme: windows.SystemDefault, IsZoomControlEnabled: true, WebviewUserDataPath: userData(),
 		},
@@ -69,14 +81,23 @@ func show(address string, orders io.Reader, says io.Writer) (code int) {
 	return child.Closed
 }
 
-// raise brings the window to the front, whatever it was.
-func raise(ctx context.Context) {
+// raise brings the window to the front, whatever it was, and says so when the
+// toolkit's thread has done it.
+func raise(ctx context.Context, says io.Writer) {
 	window.WindowUnminimise(ctx)
 	window.WindowShow(ctx)
 	// Window managers that keep others from taking the front still let a window
 	// above all others have it.
 	window.WindowSetAlwaysOnTop(ctx, true)
 	window.WindowSetAlwaysOnTop(ctx, false)
+	_, _ = window.WindowGetSize(ctx) // waits for that thread
+	_, _ = fmt.Fprintln(says, child.Shown)
+}
+
+// giveUp ends the window at once: there is no page in it.
+func giveUp(why string) {
+	fmt.Fprintln(os.Stderr, why)
+	os.Exit(child.PageLost)
 }
 
 // quit ends the window, and cuts it off if the toolkit hangs.

@@ -16,6 +16,10 @@ const EnvURL = "BELLWETHER_URL"
 // however that dies.
 const Show = "show"
 
+// Shown is the line that the window answers every Show with, once its own
+// thread has done it: a window that hangs answers nothing.
+const Shown = "shown"
+
 // Ready is the line that the window writes to its standard output once it
 // stands on the screen with a page in it. It comes again with every page.
 const Ready = "ready"
@@ -24,6 +28,10 @@ const Ready = "ready"
 // somebody wants to see what the window does not show: a web address of another
 // origin, which follows. It is for the browser.
 const Outside = "outside "
+
+// Lost begins a line that the window writes to its standard output when the
+// process that draws its page is gone and it loads the page again; why follows.
+const Lost = "lost "
 
 // Exit codes. Any other is a crash, or the system's own: 127 of a loader that
 // misses a library.
@@ -35,6 +43,7 @@ const (
 	NoWindow   = 13 // built without its tags: it can show nothing
 	WindowLost = 14 // the toolkit gave up
 	Stuck      = 15 // told to quit, it did not in time and cut itself off
+	PageLost   = 16 // what draws its page ended too often, or before the page stood
 	NoLibrary  = 127
 )
 

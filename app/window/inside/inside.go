@@ -1,5 +1,6 @@
-// Package inside keeps the window to its own origin: what it may show, and, on
-// Linux, the web view's question whether it may go somewhere.
+// Package inside keeps the window to its own origin and its page in it: what
+// it may show, and, on Linux, the web view's question whether it may go
+// somewhere and its word that the process behind the page is gone.
 package inside
 
 import (
@@ -43,6 +44,10 @@ func (o Origin) may(address string) bool {
 	case "about": // a frame without an address
 		return u.Opaque == "blank" || u.Opaque == "srcdoc"
 	}
+	return o.owns(u)
+}
+
+func (o Origin) owns(u *url.URL) bool {
 	return o.home.Host != "" && u.Scheme == o.home.Scheme && u.Host == o.home.Host
 }
 

@@ -22,6 +22,14 @@ static gboolean decide(WebKitWebView *view, WebKitPolicyDecision *decision, WebK
 	return TRUE;
 }
 
+// lost is told that the process which draws the page has ended.
+static void lost(WebKitWebView *view, WebKitWebProcessTerminationReason reason, gpointer unused)
+{
+	const char *uri = webkit_web_view_get_uri(view);
+	if (pageLost((char *)(uri ? uri : ""), reason == WEBKIT_WEB_PROCESS_EXCEEDED_MEMORY_LIMIT))
+		webkit_web_view_reload(view); // starts another process; cookies are in a third one
+}
+
 // find looks for the web view below a widget.
 static void find(GtkWidget *widget, gpointer found)
 {
@@ -42,6 +50,7 @@ static gboolean attach(gpointer unused)
 	if (view == NULL)
 		g_error("there is no web view to guard"); // ends the window: the browser is opened instead
 	g_signal_connect(view, "decide-policy", G_CALLBACK(decide), NULL);
+	g_signal_connect(view, "web-process-terminated", G_CALLBACK(lost), NULL);
 	return G_SOURCE_REMOVE;
 }
 
