@@ -53,7 +53,7 @@ type Options struct {
 
 // Run is the program until ctx ends or its user quits. It must be called on the
 // main goroutine. A second one for the same data folder has the first show its
-// window, and returns at once.
+// window, and returns at once; while the first ends it waits and takes its place.
 func Run(ctx context.Context, o Options) error {
 	a := newApp(o)
 	if err := o.Folders.Create(); err != nil {
@@ -61,13 +61,7 @@ func Run(ctx context.Context, o Options) error {
 		return err
 	}
 	claim := &claim{dir: o.Folders.Data}
-	err := claim.take()
-	var held *desktop.HeldError
-	if errors.As(err, &held) {
-		return a.second(ctx)
-	}
-	if err != nil {
-		a.cannotStart(err)
+	if ours, err := a.first(ctx, claim); !ours {
 		return err
 	}
 	defer claim.drop()
@@ -86,6 +80,7 @@ func (a *app) withTray(ctx context.Context, place tray.Place, claim *claim) erro
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	var work sync.WaitGroup
+	defer context.AfterFunc(ctx, claim.leave)()
 	d := newDesk(ctx, a, stop)
 	// The feed outlives ctx: it tells how the engine stops.
 	listen, deaf := context.WithCancel(context.WithoutCancel(ctx))
@@ -126,10 +121,10 @@ func (a *app) withTray(ctx context.Context, place tray.Place, claim *claim) erro
 
 // headless serves without an icon.
 func (a *app) headless(ctx context.Context, why error) error {
-	eng, err := a.o.Start()
+	eng, err := a.startAlone(ctx)
 	var held *desktop.HeldError
 	if errors.As(err, &held) {
-		return a.second(ctx)
+		return a.secondAlone(held)
 	}
 	if err != nil {
 		return err

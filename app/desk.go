@@ -254,6 +254,7 @@ func (d *desk) hear(n news) {
 	}
 	if n.asked > d.wishes {
 		d.wishes = n.asked
+		d.keep() // whoever starts it again while it waits to quit wants it to stay
 		d.openWindow()
 	}
 	d.notify(n.at)

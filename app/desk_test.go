@@ -270,6 +270,13 @@ func TestQuitWaitsForWhatRunsIfItIsToldTo(t *testing.T) {
 			t.Errorf("%v, drained %v", got.Phase, eng.drained)
 		}
 		s.clicked(tray.Action{Name: tray.QuitFinished})
+		wish := say("studio", 1)
+		wish.asked = 1
+		s.told(wish) // it is started again: whoever does that wants it to stay
+		if got := s.shown(); got.Phase != tray.Serving || eng.drained {
+			t.Errorf("started again: %v, drained %v", got.Phase, eng.drained)
+		}
+		s.clicked(tray.Action{Name: tray.QuitFinished})
 		s.told(say("studio", 0))
 		<-s.done
 		if err := s.result(); err != nil {

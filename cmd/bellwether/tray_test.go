@@ -3,6 +3,7 @@ package main
 import (
 	"archive/zip"
 	"context"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -340,7 +341,7 @@ func TestASecondStartShowsTheWindowOfTheFirst(t *testing.T) {
 	i.shows(t, "Serving")
 	for n := 1; n <= 2; n++ {
 		second := launch(t, envOf(i), "bellwether", "app", "--data-dir", h.dir)
-		if code := second.wait(t); code != exitDone || !strings.Contains(second.out.String(), "Its window opens") {
+		if code := second.wait(t); code != exitDone || !strings.Contains(second.out.String(), "runs already at "+h.address) || strings.Contains(second.out.String(), "Its window opens") {
 			t.Fatalf("second start: exit code %d, %s%s", code, second.out, second.err)
 		}
 		if url := i.opened(t, n); !strings.HasPrefix(url, h.address+"/admin/enter?t=") {
@@ -354,6 +355,52 @@ func TestASecondStartShowsTheWindowOfTheFirst(t *testing.T) {
 	i.click(t, "Open admin window")
 	if url := i.opened(t, 3); !strings.HasPrefix(url, h.address+"/admin/enter?t=") {
 		t.Errorf("it opened %s", url)
+	}
+}
+
+// P-36: a start while the first one ends waits for that, and serves.
+func TestAStartWhileTheFirstEndsTakesItsPlace(t *testing.T) {
+	t.Parallel()
+	f := fakeRuntime(t, "ollama", "-m", "tiny=40MB,ctx=8192,caps=completion+tools")
+	h, b := newHome(t, noHolding, map[string]*fake{"ollama": f}), desktoptest.NewBus(t)
+	b.ShowIcons(t)
+	i := h.desktop(t, b, anywhere, "--hidden")
+	f.order(t, `{"inject":[{"path":"/api/chat","break":"hold","times":1}]}`)
+	answered := make(chan int, 1) // one request
+	go func() { status, _ := h.ask(t, "tiny"); answered <- status }()
+	i.shows(t, "Quit (1 request runs)")
+	i.click(t, "Now:")
+	i.shows(t, "Stopping: 1 request still to finish")
+	second := launch(t, envOf(i), "bellwether", "app", "--data-dir", h.dir, anywhere, "--hidden")
+	until(t, "it waits", func() bool { return strings.Contains(second.out.String(), "is just ending") })
+	f.order(t, `{"release":true}`)
+	<-answered
+	if code := i.wait(t); code != exitDone {
+		t.Errorf("the first's exit code %d", code)
+	}
+	until(t, "the second serves", func() bool { return strings.Contains(second.out.String(), "Bellwether serves at") })
+	stop(t, second)
+}
+
+// P-36: a first one that hangs is told of, with its number.
+func TestAStartWhileTheFirstHangsSaysSo(t *testing.T) {
+	t.Parallel()
+	b := desktoptest.NewBus(t)
+	told := b.ShowNotifications(t)
+	dir := hungEngine(t)
+	first, err := desktop.LockNamed(dir, "tray.lock")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = first.Unlock() }()
+	env, _ := desktopEnv(t, os.Environ(), b.Address)
+	second := launch(t, env, "bellwether", "app", "--data-dir", dir)
+	says := fmt.Sprintf("(pid %d) and does not answer: end that process", os.Getpid())
+	if code := second.wait(t); code != exitFailed || !strings.Contains(second.err.String(), says) {
+		t.Errorf("exit code %d, %s%s", code, second.out, second.err)
+	}
+	if n := <-told; !strings.Contains(n.Text, says) {
+		t.Errorf("told %+v", n)
 	}
 }
 

@@ -36,9 +36,10 @@ func LockNamed(dataDir, name string) (*InstanceLock, error) {
 		return nil, fmt.Errorf("take the instance lock: %w", err)
 	}
 	if held {
-		pid := readPID(f)
+		held := readHolder(f)
 		f.Close()
-		return nil, &HeldError{Dir: dataDir, PID: pid}
+		held.Dir = dataDir
+		return nil, held
 	}
 	// The pid is a courtesy to whoever finds the lock held; losing it harms nothing.
 	if err := f.Truncate(0); err == nil {
@@ -47,13 +48,23 @@ func LockNamed(dataDir, name string) (*InstanceLock, error) {
 	return &InstanceLock{f}, nil
 }
 
+// Leave says to whoever finds the lock held that its owner is about to end.
+// It is a courtesy as the pid is.
+func (l *InstanceLock) Leave() {
+	_, _ = l.f.WriteAt([]byte(strconv.Itoa(os.Getpid())+leaving), 0)
+}
+
+// leaving stands behind the pid of an owner that is about to end.
+const leaving = " leaving"
+
 // Unlock drops the lock.
 func (l *InstanceLock) Unlock() error { return l.f.Close() }
 
 // HeldError says that another process uses the data folder.
 type HeldError struct {
-	Dir string
-	PID int // 0 = not known
+	Dir     string
+	PID     int  // 0 = not known
+	Leaving bool // it said that it is about to end
 }
 
 func (e *HeldError) Error() string {
@@ -64,9 +75,10 @@ func (e *HeldError) Error() string {
 	return fmt.Sprintf("%s already uses %s; stop it, or give this one its own --data-dir", who, e.Dir)
 }
 
-func readPID(f *os.File) int {
-	b := make([]byte, 16)
+func readHolder(f *os.File) *HeldError {
+	b := make([]byte, 32)
 	n, _ := f.ReadAt(b, 0)
-	pid, _ := strconv.Atoi(strings.TrimSpace(string(b[:n])))
-	return pid
+	pid, ends := strings.CutSuffix(strings.TrimSpace(string(b[:n])), leaving)
+	number, _ := strconv.Atoi(pid)
+	return &HeldError{PID: number, Leaving: ends}
 }
