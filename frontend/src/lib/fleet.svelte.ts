@@ -129,6 +129,11 @@ export function runtimeWord(deployment: string): string {
   return fleet.several.has(node) ? runtime : '';
 }
 
+/** placeOf is where a deployment is: its machine's name, and its runtime's where the machine has several. */
+export function placeOf(deployment: string): string {
+  return [nodeName(nodeOf(deployment)), runtimeWord(deployment)].filter(Boolean).join(', ');
+}
+
 /** byName sorts the values of a section. */
 export function byName<T extends { name: string }>(section: Record<string, T>): T[] {
   return Object.values(section).sort((a, b) => natural(a.name, b.name));

@@ -1,19 +1,19 @@
 import { fireEvent, render, screen, within } from '@testing-library/svelte';
 import { tick } from 'svelte';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { route } from '../../lib/route.svelte';
 import { fleet } from '../../lib/fleet.svelte';
 import type { DecisionRecord } from '../../lib/record';
 import type { DecisionRow } from '../../lib/wire';
-import { engine, goldenHello, showGolden } from '../../test/golden';
+import { engine, goldenHello, showGolden, studio } from '../../test/golden';
 import decisionFile from '../../../../engine/admin/testdata/wire/decision.json';
 import refusedFile from '../../../../engine/admin/testdata/wire/decision_refused.json';
 import { lookOf } from '../../ui/OutcomeBadge.svelte';
 import Decisions from './Decisions.svelte';
 import RecordView from './RecordView.svelte';
 import { filterOf, filtered, followed, noFilter, sameModel } from './filter';
-import { evidenceOf, extent, inOrder, ranked } from './signals';
-import { spans, steps, tokensPerSecond } from './timeline';
+import { evidenceOf, extent, inOrder, placeOf, ranked } from './signals';
+import { spans, steps, tokensPerSecond, wentOn } from './timeline';
 import { bodyOf, offers, protocols, wrongWith } from './tryit';
 import { needs } from './words';
 
@@ -44,6 +44,19 @@ describe('the filter', () => {
   it('knows a model by any spelling of its name', () => {
     expect(sameModel('Nomic-Embed-Text:latest', 'nomic-embed-text')).toBe(true);
     expect(sameModel('qwen3:8b', 'qwen3:30b')).toBe(false);
+  });
+  it('finds every word that stands in a row', () => {
+    const row = (over: Partial<DecisionRow>) => ({ ...rows().find((r) => r.outcome === 'ok')!, ...over });
+    const found = (r: DecisionRow, text: string) => filtered([r], { ...noFilter, text }).length === 1;
+    const one = row({ deployment: 'a1/llama-server/gemma', retries: 2, load_ms: 10 });
+    for (const text of ['answered', 'llama-server', '2× retried', 'loaded first', one.node_name, one.app]) expect(found(one, text), text).toBe(true);
+    expect(found(one, 'waited out')).toBe(false);
+    expect(found(row({ outcome: '', stage: 'held' }), 'held')).toBe(true);
+    expect(found(row({ outcome: 'stream_invalid_after_commit' }), 'broke off')).toBe(true);
+  });
+  it('asks for nothing where an address names an outcome that there is not', () => {
+    expect(filterOf({ outcome: 'nosuch' })).toEqual(noFilter);
+    for (const outcome of ['under_way', 'trouble', 'held_out']) expect(filterOf({ outcome }).outcome).toBe(outcome);
   });
   it('survives an address that says more or less', () => {
     expect(filterOf({ app: 'x', colour: 'red' })).toEqual({ ...noFilter, app: 'x' });
@@ -82,6 +95,20 @@ describe('a decision’s parts', () => {
   });
 });
 
+describe('an attempt that failed', () => {
+  const [step] = decision.failover!;
+  const after = (deployments: string[], chosen?: string) => {
+    const r = { ...decision, chosen, failover: deployments.map((deployment) => ({ ...step!, deployment })) };
+    return deployments.map((_, i) => wentOn(r, i));
+  };
+  it('is called what came of it', () => {
+    expect(after(['n/r/a'], 'n/r/b')).toEqual(['failed over']);
+    expect(after(['n/r/a'], 'n/r/a')).toEqual(['tried again']);
+    expect(after(['n/r/a', 'n/r/b'])).toEqual(['failed over', 'failed']);
+    expect(after(['n/r/a'], '')).toEqual(['failed']);
+  });
+});
+
 describe('candidates', () => {
   it('have the chosen one first, and one axis for all', () => {
     expect(inOrder(decision).map((c) => c.score)).toEqual([0.5655, 0.5, -0.211]);
@@ -90,6 +117,27 @@ describe('candidates', () => {
     expect(high).toBeCloseTo(101.33, 5);
     expect(ranked(decision)).toBe(true);
     expect(ranked({ ...decision, alias: undefined })).toBe(false);
+  });
+  it('have no figures of a ranking where they were not ranked', () => {
+    showGolden();
+    const [first, second, ...rest] = inOrder(decision);
+    const unranked = { ...second!, quality: 0, score: 0, latency_cost: 0, residency_cost: 0, overhead_cost: 0, affinity_adjust: 0 };
+    const { container } = render(RecordView, { record: { ...decision, candidates: [first!, unranked, ...rest] } });
+    expect(container.querySelectorAll('.rank-terms').length).toBe(rest.length + 1);
+    expect([...container.querySelectorAll('.rank-terms')].some((x) => /Ranked 0/.test(x.textContent!))).toBe(false);
+  });
+  it('are not in memory while they are being loaded', () => {
+    expect(placeOf({ ...decision.candidates![0]!, loaded: false, notes: ['loading'] })).toBe('was being loaded');
+    expect(placeOf({ ...decision.candidates![0]!, loaded: true, notes: [] })).toBe('in memory');
+    expect(placeOf({ ...decision.candidates![0]!, loaded: false, notes: [] })).toBe('would be loaded first');
+  });
+  it('tell apart what was changed and what was noted', () => {
+    showGolden();
+    render(RecordView, { record: { ...decision, edits: ['num_ctx set'], notes: ['evicts', 'output_clamped', 'slots_learned:4'] } });
+    const card = (title: string) => screen.getByRole('heading', { name: title }).closest('section')!.textContent!;
+    expect(card('Changed on the way')).toMatch(/num_ctx set.*smaller output limit/);
+    expect(card('Changed on the way')).not.toMatch(/unloaded|slots/);
+    expect(card('Noted')).toMatch(/others would be unloaded.*slots/);
   });
   it('say what their figures rest on', () => {
     expect(evidenceOf('measured:30 p75:measured:412').map((e) => e.text)).toEqual(['quality measured (30)', 'speed measured (412)']);
@@ -125,7 +173,7 @@ describe('a request to try', () => {
 describe('the page', () => {
   const show = (hash: string) => {
     location.hash = hash;
-    route.place = { ...route.place, ...{ page: 'decisions', rest: hash.split('/')[2]?.split('?')[0] ?? '', query: {} } };
+    route.place = { ...route.place, ...{ page: 'decisions', rest: hash.split('/')[2]?.split('?')[0] ?? '', query: Object.fromEntries(new URLSearchParams(hash.split('?')[1] ?? '')) } };
     return render(Decisions);
   };
 
@@ -209,11 +257,88 @@ describe('the page', () => {
     expect(panel.textContent).not.toMatch(/reasons below|Left out|Without detail/);
   });
 
-  it('says that a decision is not kept, and what to do', async () => {
+  it('says that a decision is not kept, and what to do, and nothing of it that it does not know', async () => {
     engine({ 'GET /admin/decisions': [] });
     showGolden();
     show('#/decisions/GONE');
     expect((await screen.findByRole('alert')).textContent).toContain('not kept any more');
+    expect(screen.getByLabelText('Decision').querySelector('header')!.textContent).not.toMatch(/from|unknown|–/);
+  });
+
+  it('looks among older ones, page by page, before it says that nothing passes a filter', async () => {
+    const page = (from: number, app: string) => Array.from({ length: 200 }, (_, i) => ({ ...decision, request_id: `OLD${from + i}`, app, tags: from + i === 250 ? ['garden'] : [] }));
+    const pages = [page(0, 'n8n'), page(200, 'n8n'), []];
+    const asked: string[] = [];
+    vi.stubGlobal('fetch', async (url: string) => {
+      asked.push(url);
+      return new Response(JSON.stringify(pages.shift() ?? []));
+    });
+    showGolden();
+    show('#/decisions?app=n8n&tag=garden');
+    await tick();
+    expect(screen.getByRole('status', { name: 'Looking among older decisions' })).toBeTruthy();
+    expect(screen.queryByText(/Nothing matches/)).toBeNull();
+    const grid = await screen.findByRole('grid');
+    expect(grid.getAttribute('aria-rowcount')).toBe('2');
+    expect(asked[0]).toContain('app=n8n');
+    expect(asked[1]).toContain('after=OLD199');
+  });
+
+  it('says that nothing passes a filter once there is nothing older, and at once of what is under way', async () => {
+    const log = engine({ 'GET /admin/decisions': [] });
+    showGolden();
+    const first = show('#/decisions?app=n8n');
+    expect(await screen.findByText('No decision that is kept passes this filter.')).toBeTruthy();
+    expect(log.asked).toEqual(['GET /admin/decisions?app=n8n&limit=200']);
+    first.unmount();
+    show('#/decisions?app=n8n&outcome=under_way');
+    expect(await screen.findByText('No request that is under way passes this filter.')).toBeTruthy();
+    expect(log.asked).toHaveLength(1);
+  });
+
+  it('says what kept it from reading older ones, and tries again', async () => {
+    const answers: Record<string, unknown> = { 'GET /admin/decisions': new Response(JSON.stringify({ error: { code: 'store', message: 'The disk is full.' } }), { status: 500 }) };
+    engine(answers);
+    showGolden();
+    show('#/decisions?app=n8n');
+    expect((await screen.findByRole('alert')).textContent).toContain('The disk is full.');
+    answers['GET /admin/decisions'] = [{ ...decision, app: 'n8n', request_id: 'OLD' }];
+    await fireEvent.click(screen.getByText('Try again'));
+    expect(await screen.findByRole('grid')).toBeTruthy();
+  });
+
+  it('tells where a request went that failed, by machine and runtime, and leads nowhere else for it', async () => {
+    const id = `${studio}/llama-server/gemma-3-27b-it-Q4_K_M.gguf`;
+    const failed = { ...decision, request_id: 'FAILED', outcome: 'failed', status: 503, chosen: undefined, node: 'studio', candidates: [], scenario: 'node studio',
+      exclusions: { [id]: [{ code: 'failed_before', reason: 'this request failed on studio already', remedy: 'see the failed attempt in the decision record' }] },
+      problem: 'It could not be loaded: out of memory.' };
+    engine({ 'GET /admin/decisions/FAILED': failed, 'GET /admin/decisions': [] });
+    showGolden((h) => {
+      const r = Object.values(h.state.runtimes).find((x) => x.node_id === studio)!;
+      for (const name of ['ollama', 'llama-server']) h.state.runtimes[`${studio}/${name}`] = { ...r, id: `${studio}/${name}`, name };
+    });
+    show('#/decisions/FAILED');
+    const panel = await screen.findByLabelText('Decision');
+    expect(await within(panel).findByText(/It was sent to gemma-3-27b-it-Q4_K_M\.gguf on studio, llama-server, and failed there\. Nobody else was left/)).toBeTruthy();
+    expect(within(panel).getAllByText('failed').length).toBe(2); // its outcome, and the attempt's
+    expect(panel.textContent).not.toMatch(/failed over|every deployment|decision record/);
+    expect(panel.textContent!.match(/on studio, llama-server/g)!.length).toBe(4); // header, attempt, candidates, left out
+    expect(within(panel).getByText('studio, llama-server')).toBeTruthy(); // where it was sent
+  });
+
+  it('says why there is no scenario to copy', async () => {
+    const bare = { ...decision, request_id: 'BARE' };
+    const unasked = { ...bare, candidates: [], exclusions: undefined, failover: undefined, outcome: 'refused' };
+    const answers: Record<string, unknown> = { 'GET /admin/decisions/BARE': bare, 'GET /admin/decisions': [] };
+    engine(answers);
+    showGolden();
+    const first = show('#/decisions/BARE');
+    expect(await screen.findByText('no scenario: of requests that come fast, two a second are kept whole')).toBeTruthy();
+    expect(screen.queryByText('Copy as scenario')).toBeNull();
+    first.unmount();
+    answers['GET /admin/decisions/BARE'] = unasked;
+    show('#/decisions/BARE');
+    expect(await screen.findByText('no scenario: nobody was compared')).toBeTruthy();
   });
 
   it('stands still while it is held, and counts what came', async () => {
@@ -233,7 +358,7 @@ describe('the page', () => {
     engine({ 'GET /admin/decisions': [] });
     showGolden((h) => (h.state.rows = []));
     show('#/decisions');
-    expect(screen.getByText('No decisions yet')).toBeTruthy();
+    expect(await screen.findByText('No decisions yet')).toBeTruthy();
     expect(screen.getByText('http://localhost:11435')).toBeTruthy();
   });
 

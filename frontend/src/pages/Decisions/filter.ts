@@ -1,5 +1,9 @@
 // Which decisions are listed, as the address says it: ?app=&tag=&model=&node=&outcome=&text=
+import { askedFor } from '../../lib/fleet.svelte';
+import { count } from '../../lib/format';
+import { runtimeOf } from '../../lib/record';
 import type { DecisionRow } from '../../lib/wire';
+import { lookOf, outcomeWords } from '../../ui/OutcomeBadge.svelte';
 
 export interface Filter {
   app: string;
@@ -12,8 +16,12 @@ export interface Filter {
 
 export const noFilter: Filter = { app: '', tag: '', model: '', node: '', outcome: '', text: '' };
 
+const outcomes = new Set(['under_way', 'trouble', ...outcomeWords.map(([outcome]) => outcome)]);
+
+/** filterOf reads an address; an outcome that there is not asks for nothing. */
 export function filterOf(query: Record<string, string>): Filter {
-  return { app: query.app ?? '', tag: query.tag ?? '', model: query.model ?? '', node: query.node ?? '', outcome: query.outcome ?? '', text: query.text ?? '' };
+  const { app = '', tag = '', model = '', node = '', outcome = '', text = '' } = query;
+  return { app, tag, model, node, outcome: outcomes.has(outcome) ? outcome : '', text };
 }
 
 export const isEmpty = (f: Filter): boolean => Object.values(f).every((v) => v === '');
@@ -47,7 +55,7 @@ const stacks = new WeakMap<DecisionRow, string>();
 function haystack(r: DecisionRow): string {
   let s = stacks.get(r);
   if (s === undefined) {
-    s = [r.request_id, r.app, r.requested_model, r.model, r.node_name, r.task, r.alias, r.protocol, r.problem, ...(r.tags ?? [])].join(' ').toLowerCase();
+    s = [r.request_id, r.app, r.requested_model, askedFor(r.requested_model), r.model, r.node_name, runtimeOf(r.deployment), lookOf(r).word, r.task, r.alias, r.protocol, r.problem, marks(r), ...(r.tags ?? [])].join(' ').toLowerCase();
     stacks.set(r, s);
   }
   return s;
@@ -69,3 +77,7 @@ export function followed(live: readonly DecisionRow[], older: readonly DecisionR
   if (!last || rest.length === 0 || Date.parse(rest[0]!.at) <= Date.parse(last.at)) return [...live, ...rest];
   return [...live, ...rest].sort((a, b) => Date.parse(b.at) - Date.parse(a.at));
 }
+
+/** marks are what a row notes beside its times: that it was tried again, that its model was loaded for it. */
+export const marks = (r: DecisionRow): string =>
+  [r.retries > 0 ? `${count(r.retries)}× retried` : '', r.load_ms > 0 ? 'loaded first' : ''].filter((s) => s !== '').join(', ');

@@ -31,9 +31,18 @@ export function extent(candidates: readonly Candidate[]): { low: number; high: n
   return { low, high: high === 0 && low === 0 ? 1 : high };
 }
 
+/** rankedOne says that a candidate stood for its model in the ranking; of the model's other places nothing was measured there. */
+export const rankedOne = (c: Candidate): boolean => c.quality > 0 || c.score !== 0;
+
+/** placeOf says where a candidate's model was. Records of before the note say of a load under way that it is in memory. */
+export function placeOf(c: Candidate): string {
+  if (c.notes?.includes('loading')) return 'was being loaded';
+  return c.loaded ? 'in memory' : 'would be loaded first';
+}
+
 /** ranked says that models were compared for an alias, so that the ranking's terms mean something. */
 export function ranked(r: DecisionRecord): boolean {
-  return !!r.alias && (r.candidates ?? []).some((c) => c.score !== 0 || c.quality !== 0);
+  return !!r.alias && (r.candidates ?? []).some(rankedOne);
 }
 
 /** inOrder has the chosen candidate first, then the best. */

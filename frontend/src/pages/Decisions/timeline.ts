@@ -79,3 +79,11 @@ export function tokensPerSecond(r: DecisionRecord): number | null {
   const writing = r.requirements.streaming ? (spans(r).find((s) => s.key === 'decode')?.ms ?? 0) : 0;
   return writing >= 50 && out > 1 ? out / (writing / 1000) : null;
 }
+
+/** wentOn says what came of an attempt that failed: another place, the same one again, or nothing. */
+export function wentOn(r: DecisionRecord, attempt: number): 'failed over' | 'tried again' | 'failed' {
+  const of = (r.failover ?? []).map((f) => f.deployment);
+  const next = of[attempt + 1] ?? r.chosen;
+  if (!next) return 'failed';
+  return next === of[attempt] ? 'tried again' : 'failed over';
+}

@@ -36,7 +36,7 @@ const codes: Record<string, string> = {
 export const codeWord = (code: string): string => codes[code] ?? code.replaceAll('_', ' ');
 
 const notes: Record<string, string> = {
-  late: 'its machine reports late', reload: 'would be loaded again, with a larger context', degraded: 'it runs worse than it could', evicts: 'others would be unloaded for it',
+  loading: 'it was being loaded', late: 'its machine reports late', reload: 'would be loaded again, with a larger context', degraded: 'it runs worse than it could', evicts: 'others would be unloaded for it',
   size_unknown: 'its size is not known', memory_unknown: 'how much memory is free is not known', context_unknown: 'its context is not known', uncertain_hold: 'a call that was given up may still run there',
   num_ctx_capped: 'the context asked for is more than it has', num_ctx_reload: 'would be loaded again for the context asked for', num_ctx_dropped: 'the context asked for is left out: the loaded one is enough',
   output_clamped: 'a smaller output limit: its context leaves no more', thinking_room: 'a larger output limit: it thinks before it answers',
@@ -49,6 +49,11 @@ export function noteWord(note: string): string {
   if (code === '') return note;
   return `${notes[code] ?? (rest ? '' : code.replaceAll('_', ' '))} ${rest}`.trim();
 }
+
+const changing = new Set(['num_ctx_capped', 'num_ctx_dropped', 'output_clamped', 'thinking_room']);
+
+/** changes says that a note tells of something that was made of the request, and is no mere remark. */
+export const changes = (note: string): boolean => changing.has(/^[a-z_]+/.exec(note)?.[0] ?? '');
 
 const protocols: Record<string, string> = {
   'openai-chat': 'OpenAI chat', 'openai-responses': 'OpenAI responses', 'openai-completions': 'OpenAI completions', 'openai-embeddings': 'OpenAI embeddings',
