@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -80,6 +81,7 @@ func packageTask(ctx context.Context, args []string) error {
 	if err := listFiles(r.out); err != nil {
 		return err
 	}
+	fmt.Print(r.howToInstall(runtime.GOOS, runtime.GOARCH))
 	fmt.Print(r.signer.report())
 	if r.maintainer == nobody {
 		fmt.Printf("Debs and rpms name nobody who answers for them: set %s=\"NAME <ADDRESS>\".\n", maintainerEnv)

@@ -75,6 +75,9 @@ func (r *release) linuxOf(ctx context.Context, arch, dir, program, window string
 	if err := r.linuxTree(alone, "%h/.local/bin/bellwether", program, papers); err != nil {
 		return err
 	}
+	if err := copyFile(filepath.Join(linuxDir, installScript), filepath.Join(alone, installScript)); err != nil {
+		return err
+	}
 	if window != "" {
 		if err := copyFile(window, filepath.Join(alone, windowPlace)); err != nil {
 			return err
@@ -85,6 +88,10 @@ func (r *release) linuxOf(ctx context.Context, arch, dir, program, window string
 	}
 	return writeTarGz(filepath.Join(r.out, r.name("bellwether", "linux", arch, ".tar.gz")), alone, r.at)
 }
+
+// installScript puts the archive's files where its caller wants them, and
+// writes that place into the menu entry and the unit.
+const installScript = "install.sh"
 
 // windowPlace is where a bellwether in bin looks for its window.
 const windowPlace = "lib/bellwether/bellwether-window"

@@ -240,21 +240,25 @@ func TestPackagedBashCompletes(t *testing.T) {
 	}
 }
 
-// The archive is for a home without an administrator: unpacked over ~/.local.
+// The archive is for a home without an administrator: its script installs it.
 func TestPackagedArchiveRunsFromAHome(t *testing.T) {
+	unpacked := t.TempDir()
 	home := filepath.Join(t.TempDir(), ".local")
-	if err := os.Mkdir(home, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	ran(t, "tar", "xzf", packaged(t, "bellwether_*.tar.gz"), "--strip-components=1", "-C", home)
+	ran(t, "tar", "xzf", packaged(t, "bellwether_*.tar.gz"), "--strip-components=1", "-C", unpacked)
+	ran(t, filepath.Join(unpacked, installScript), home)
 	if said := ran(t, filepath.Join(home, "bin/bellwether"), "version"); !strings.HasPrefix(said, "bellwether ") {
 		t.Errorf("it says %q", said)
 	}
 	if !exists(filepath.Join(home, windowPlace)) {
 		t.Error("it brings no window")
 	}
-	if unit := string(must(os.ReadFile(filepath.Join(home, "share/systemd/user/bellwether.service")))); !strings.Contains(unit, "\nExecStart=%h/.local/bin/bellwether serve\n") {
+	if unit := string(must(os.ReadFile(filepath.Join(home, "share/systemd/user/bellwether.service")))); !strings.Contains(unit, "\nExecStart=\""+home+"/bin/bellwether\" serve\n") {
 		t.Error(unit)
+	}
+	entry := filepath.Join(home, "share/applications/bellwether.desktop")
+	ran(t, "desktop-file-validate", entry)
+	if text := string(must(os.ReadFile(entry))); !strings.Contains(text, "\nTryExec="+home+"/bin/bellwether\n") {
+		t.Errorf("menus find no program by it:\n%s", text)
 	}
 	if exists(filepath.Join(home, "lib/systemd")) {
 		t.Error("it has a unit where nobody looks for it")
