@@ -205,6 +205,8 @@ func RenderReason(r Reason) string {
 	switch r.Code {
 	case "loaded":
 		return t(0) + " is the first listed model in memory; " + t(1) + " has the best score for it"
+	case "loading":
+		return t(0) + " is the first listed model on its way into memory; " + t(1) + " has the best score for it"
 	case "loads":
 		return t(0) + " is in no machine's memory; " + t(1) + " can load it best"
 	case "pinned_order":

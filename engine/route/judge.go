@@ -214,7 +214,7 @@ func (j *judge) judge(c *cand) {
 	c.learn(j.v.Evidence)
 	c.Tokens = j.tokensFor(c)
 	c.speed = speedOf(c.node.Node, c.dep, c.speeds)
-	c.Loaded = c.inMemory()
+	c.Loaded = c.state == fleet.Loaded
 	if w := &j.wants[c.want]; len(c.dep.AlsoNamed) > 0 && w.canon != "" && !w.matches(c.dep.ID.Model) {
 		c.note("same_weights_as:" + w.name)
 	}

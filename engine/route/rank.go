@@ -35,8 +35,10 @@ func (j *judge) firstChoice() (c *cand, why string) {
 		if c == nil {
 			continue
 		}
-		if why == "pinned_order" || j.loadedSomewhere(c.want) {
+		if in, coming := j.somewhereIn(c.want, fleet.Loaded), j.somewhereIn(c.want, fleet.Loading); why == "pinned_order" || in {
 			return c, cmp.Or(why, "loaded")
+		} else if coming {
+			return c, cmp.Or(why, "loading")
 		}
 		if first == nil {
 			first, firstWhy = c, cmp.Or(why, "loads")
@@ -152,8 +154,9 @@ func (j *judge) tellInOrder(rivals []rival, winner *rival) {
 	j.wants[winner.want].order = 0
 }
 
-func (j *judge) loadedSomewhere(want int) bool {
-	return slices.ContainsFunc(j.of(want), func(c *cand) bool { return len(c.out) == 0 && c.inMemory() })
+// somewhereIn reports whether a survivor of a wanted model is in that state.
+func (j *judge) somewhereIn(want int, state fleet.Residency) bool {
+	return slices.ContainsFunc(j.of(want), func(c *cand) bool { return len(c.out) == 0 && c.state == state })
 }
 
 func (j *judge) explainRank(winner, best *rival, of int) {

@@ -35,6 +35,9 @@ func (j *judge) score(c *cand) {
 	if c.ctx.reload {
 		c.note("reload")
 	}
+	if c.state == fleet.Loading {
+		c.note("loading")
+	}
 	if c.dep.Degraded != "" {
 		c.note("degraded")
 	}

@@ -197,7 +197,7 @@ type Candidate struct {
 	Quality        float64            `json:"quality"`
 	Evidence       string             `json:"evidence"` // where its numbers come from: p75:measured:120, p75:heuristic
 	Tokens         Tokens             `json:"tokens"`   // what the request needs there, calibrated
-	Loaded         bool               `json:"loaded"`   // in memory, or being loaded
+	Loaded         bool               `json:"loaded"`   // in memory; while it is being loaded Notes has loading
 	Depth          int                `json:"depth"`
 	LatencyCost    float64            `json:"latency_cost"`
 	ResidencyCost  float64            `json:"residency_cost"`

@@ -34,8 +34,8 @@ export function extent(candidates: readonly Candidate[]): { low: number; high: n
 /** rankedOne says that a candidate stood for its model in the ranking; of the model's other places nothing was measured there. */
 export const rankedOne = (c: Candidate): boolean => c.quality > 0 || c.score !== 0;
 
-/** placeOf says where a candidate's model was. Records of before the note say of a load under way that it is in memory. */
-export function placeOf(c: Candidate): string {
+/** residencyOf says where a candidate's model was. Records of before the note say of a load under way that it is in memory. */
+export function residencyOf(c: Candidate): string {
   if (c.notes?.includes('loading')) return 'was being loaded';
   return c.loaded ? 'in memory' : 'would be loaded first';
 }
