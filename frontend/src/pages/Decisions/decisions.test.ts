@@ -12,7 +12,7 @@ import { lookOf } from '../../ui/OutcomeBadge.svelte';
 import Decisions from './Decisions.svelte';
 import RecordView from './RecordView.svelte';
 import { filterOf, filtered, followed, noFilter, sameModel } from './filter';
-import { evidenceOf, extent, inOrder, placeOf, ranked } from './signals';
+import { evidenceOf, extent, inOrder, ranked } from './signals';
 import { spans, steps, tokensPerSecond, wentOn } from './timeline';
 import { bodyOf, offers, protocols, wrongWith } from './tryit';
 import { needs } from './words';
@@ -117,27 +117,6 @@ describe('candidates', () => {
     expect(high).toBeCloseTo(101.33, 5);
     expect(ranked(decision)).toBe(true);
     expect(ranked({ ...decision, alias: undefined })).toBe(false);
-  });
-  it('have no figures of a ranking where they were not ranked', () => {
-    showGolden();
-    const [first, second, ...rest] = inOrder(decision);
-    const unranked = { ...second!, quality: 0, score: 0, latency_cost: 0, residency_cost: 0, overhead_cost: 0, affinity_adjust: 0 };
-    const { container } = render(RecordView, { record: { ...decision, candidates: [first!, unranked, ...rest] } });
-    expect(container.querySelectorAll('.rank-terms').length).toBe(rest.length + 1);
-    expect([...container.querySelectorAll('.rank-terms')].some((x) => /Ranked 0/.test(x.textContent!))).toBe(false);
-  });
-  it('are not in memory while they are being loaded', () => {
-    expect(placeOf({ ...decision.candidates![0]!, loaded: false, notes: ['loading'] })).toBe('was being loaded');
-    expect(placeOf({ ...decision.candidates![0]!, loaded: true, notes: [] })).toBe('in memory');
-    expect(placeOf({ ...decision.candidates![0]!, loaded: false, notes: [] })).toBe('would be loaded first');
-  });
-  it('tell apart what was changed and what was noted', () => {
-    showGolden();
-    render(RecordView, { record: { ...decision, edits: ['num_ctx set'], notes: ['evicts', 'output_clamped', 'slots_learned:4'] } });
-    const card = (title: string) => screen.getByRole('heading', { name: title }).closest('section')!.textContent!;
-    expect(card('Changed on the way')).toMatch(/num_ctx set.*smaller output limit/);
-    expect(card('Changed on the way')).not.toMatch(/unloaded|slots/);
-    expect(card('Noted')).toMatch(/others would be unloaded.*slots/);
   });
   it('say what their figures rest on', () => {
     expect(evidenceOf('measured:30 p75:measured:412').map((e) => e.text)).toEqual(['quality measured (30)', 'speed measured (412)']);
