@@ -165,7 +165,10 @@ func (l *loader) environment() {
 func (l *loader) flags() {
 	values := map[string]any{}
 	for _, key := range slices.Sorted(maps.Keys(l.from.Flags)) {
-		where := "--" + strings.ReplaceAll(key, "_", "-")
+		where := "--set" // as it is written, but for what has a flag of its own
+		if key == "listen" {
+			where = "--listen"
+		}
 		s, ok := settingOf(key)
 		if !ok {
 			l.wrong = append(l.wrong, &SettingError{Where: where, Key: key, Problem: unknownKey(key, settingKeys()).Error()})

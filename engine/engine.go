@@ -149,7 +149,7 @@ func New(o Options) (e *Engine, err error) {
 		}
 	}()
 	if err := o.Folders.Create(); err != nil {
-		return e, fmt.Errorf("make the data folder: %w", err)
+		return e, err
 	}
 	if e.lock, err = desktop.LockInstance(o.Folders.Data); err != nil {
 		return e, err

@@ -2,8 +2,10 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -363,6 +365,55 @@ func TestCommandsWithoutAnEngineSaySo(t *testing.T) {
 	h.serve(t, anywhere)
 	h.engine.kill()
 	h.run(t, "status").ends(t, exitNoEngine).says(t, "does not answer at "+h.address)
+}
+
+func TestWrongUseSaysWhatIsWanted(t *testing.T) {
+	t.Parallel()
+	h := newHome(t, "", nil)
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"statuss"}, `there is no command "statuss"; did you mean status?`},
+		{[]string{"models", "lst"}, `there is no command "models lst"; did you mean models list?`},
+		{[]string{"xyzzy"}, `there is no command "xyzzy"` + "\n"},
+		{[]string{"status", "--data-dir"}, "--data-dir=DIR"},
+		{[]string{"serve", "--listen"}, "--listen=HOST:PORT"},
+		{[]string{"serve", "--set"}, "--set=KEY=VALUE"},
+		{[]string{"pause", "--for"}, "--for=TIME"},
+		{[]string{"pause", "--for", "1x"}, `it takes a time like 1h, 30m or 1h30m, not "1x"`},
+		{[]string{"config", "check", "--set", "node.name=a/b"}, `--set: node.name: "a/b"`},
+	} {
+		h.run(t, c.args...).ends(t, exitUsage).says(t, c.want).lacks(t, "EOL", "unknown unit", "--node.name")
+	}
+}
+
+// Without a home there is nowhere to look, and a flag that mends it.
+func TestWithoutAHomeAFolderIsAskedFor(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("a home there has other names")
+	}
+	t.Setenv("HOME", "")
+	var out, errs bytes.Buffer
+	said{err: errs.String(), code: run([]string{"status"}, strings.NewReader(""), &out, &errs)}.ends(t, exitFailed)
+	said{err: errs.String()}.says(t, "home", "--data-dir")
+}
+
+func TestTheDoctorSaysWhoHoldsTheAddress(t *testing.T) {
+	t.Parallel()
+	h := newHome(t, "", nil)
+	holder, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer holder.Close()
+	h.settings(t, "listen: "+holder.Addr().String()+"\nruntimes: [{name: nobody, kind: ollama, url: 'http://127.0.0.1:9'}]\n")
+	s := h.run(t, "doctor").ends(t, exitNoEngine).says(t, "holds "+holder.Addr().String(), "--listen")
+	if owner := portOwner(holder.Addr().(*net.TCPAddr).Port); owner != "" {
+		s.says(t, owner+" holds ")
+	}
+	_ = holder.Close()
+	h.run(t, "doctor").ends(t, exitNoEngine).lacks(t, " holds ")
 }
 
 func TestWrongUseIsToldFromFailure(t *testing.T) {

@@ -1,13 +1,17 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
+	"net"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"bellwether/app"
 	"bellwether/assets"
@@ -108,8 +112,36 @@ func (e *environ) examine(absent error) []admin.Finding {
 	} else if _, err := engine.ReadCatalogue(assets.Catalogue(), config.OwnCatalogue()); err != nil {
 		findings = append(findings, admin.Finding{ID: "catalogue", Severity: "broken", Text: "The catalogue is wrong:\n" + err.Error()})
 	}
+	if config != nil && !errors.Is(absent, errHangs) { // an engine that hangs holds its port itself
+		findings = append(findings, heldPort(config.Listen)...)
+	}
 	findings = append(findings, engine.ExaminePolicy(folders)...)
 	return append(findings, engine.Examine(context.Background(), config)...)
+}
+
+// heldWithin is how long whoever holds a port may take to take a connection.
+const heldWithin = time.Second
+
+// heldPort says who holds the address that apps look at, if anyone does.
+func heldPort(listen string) []admin.Finding {
+	host, text, err := net.SplitHostPort(listen)
+	port, wrong := strconv.Atoi(text)
+	if err != nil || wrong != nil || port == 0 {
+		return nil
+	}
+	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
+		host = "localhost"
+	}
+	conn, err := net.DialTimeout("tcp", net.JoinHostPort(host, text), heldWithin)
+	if err != nil {
+		return nil // it is free
+	}
+	_ = conn.Close()
+	who, remedy := portOwner(port), "end it, or serve elsewhere with --listen or the setting listen"
+	if who == "bellwether" {
+		remedy = "it serves another data folder: name that one with --data-dir, or end it"
+	}
+	return []admin.Finding{{ID: "port", Severity: "broken", Text: cmp.Or(who, "another program") + " holds " + net.JoinHostPort(host, text) + ", where apps look for Bellwether", Remedy: remedy}}
 }
 
 func (e *environ) printFindings(findings []admin.Finding) {

@@ -65,9 +65,9 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 func (e *environ) run(args []string) int {
 	c, env, stdout, stderr := e.cli, e, e.out, e.err
 	exited := -1
-	parser, err := kong.New(c, kong.Name("bellwether"),
+	parser, err := kong.New(c, append(mappers(), kong.Name("bellwether"),
 		kong.Description(description),
-		kong.Writers(stdout, stderr), kong.UsageOnError(), kong.Bind(env), kong.Exit(func(code int) { exited = code; panic(exit{}) }))
+		kong.Writers(stdout, stderr), kong.UsageOnError(), kong.Bind(env), kong.Exit(func(code int) { exited = code; panic(exit{}) }))...)
 	if err != nil {
 		fmt.Fprintln(stderr, "bellwether:", err)
 		return exitFailed
@@ -95,7 +95,7 @@ func (e *environ) run(args []string) int {
 			kongcompletion.WithPredictor("task", complete.PredictFunc(suites)))
 		ctx, err := parser.Parse(args)
 		if err != nil {
-			fmt.Fprintln(stderr, "bellwether:", err)
+			fmt.Fprintln(stderr, "bellwether:", wrongUse(err))
 			fmt.Fprintln(stderr, "Run bellwether --help for the commands.")
 			return exitUsage
 		}

@@ -9,7 +9,7 @@ import (
 )
 
 type pauseCmd struct {
-	For    *time.Duration `help:"Resume by itself after this long: 1h, 30m." xor:"end"`
+	For    *time.Duration `help:"Resume by itself after this long: 1h, 30m." placeholder:"TIME" xor:"end"`
 	Until  string         `help:"Resume by itself: tomorrow (06:00), or a time like 18:30." xor:"end"`
 	Reason string         `help:"Shown wherever the pause is." default:"paused by its owner"`
 }

@@ -27,7 +27,7 @@ type Folders struct {
 func DefaultFolders(app string) (Folders, error) {
 	home, err := os.UserHomeDir()
 	if err != nil {
-		return Folders{}, fmt.Errorf("find the home folder: %w", err)
+		return Folders{}, fmt.Errorf("there is no home folder to keep things in (%w): set it, or name a folder with --data-dir", err)
 	}
 	return defaultFolders(app, home, os.Getenv), nil
 }
