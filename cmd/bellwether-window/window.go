@@ -90,7 +90,7 @@ func raise(ctx context.Context, says io.Writer) {
 	// above all others have it.
 	window.WindowSetAlwaysOnTop(ctx, true)
 	window.WindowSetAlwaysOnTop(ctx, false)
-	_, _ = window.WindowGetSize(ctx) // waits for that thread
+	_, _ = window.WindowGetSize(ctx) // on Linux this waits for that thread; on Windows the call before did
 	_, _ = fmt.Fprintln(says, child.Shown)
 }
 
