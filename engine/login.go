@@ -34,15 +34,16 @@ const (
 	loginLeave loginAct = iota
 	loginEnable
 	loginDisable
-	loginRewrite // it is on and starts what is no longer there
+	loginRewrite // it is ours and starts what is no longer there, or as it was started once
 )
 
 // decideLogin says what a start of the engine, or a change of the setting,
 // does with the entry.
 //
-//  1. An entry that is on and starts another program than this is written anew:
-//     Bellwether was moved or updated. One with other options is another
-//     Bellwether's, and left alone until someone wants this one started.
+//  1. An entry of ours that starts what is no longer there is written anew:
+//     Bellwether was moved or updated. One of a program that is there, or with
+//     other options, is another's, a second installation's among them, and left
+//     alone until someone wants this one started.
 //  2. A value that was carried out before does nothing. What its owner decided
 //     since then, here or in the system's settings, stays.
 //  3. on switches it on, unless its user switched it off in the system's settings.
@@ -55,10 +56,10 @@ func decideLogin(setting string, m loginMemory, s desktop.LoginStatus) (loginAct
 	again := m.followed == setting // 2
 	m.followed = setting
 	switch {
-	case setting == "off" && !again && s.On: // 4
+	case setting == "off" && !again && (s.On || s.Moved): // 4
 		m.answered = true
 		return loginDisable, m
-	case s.On && s.Moved: // 1
+	case s.Moved: // 1
 		return loginRewrite, m
 	case setting == "on" && !again && !s.On && !s.Vetoed: // 3
 		m.answered = true
@@ -72,7 +73,7 @@ func decideLogin(setting string, m loginMemory, s desktop.LoginStatus) (loginAct
 // mayAsk reports whether the owner is to be asked: once, and only where yes
 // would work.
 func mayAsk(setting string, m loginMemory, s desktop.LoginStatus) bool {
-	return setting == "ask" && !m.answered && s.Known && s.Can && !s.On && !s.Other && !s.Vetoed
+	return setting == "ask" && !m.answered && s.Known && s.Can && !s.On && !s.Moved && !s.Other && !s.Vetoed
 }
 
 // loginSetting is where the memory is kept.

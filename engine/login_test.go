@@ -22,6 +22,7 @@ func TestTheSettingIsFollowedWhenItIsSetAndNeverAgain(t *testing.T) {
 	}
 	on := with(known, func(s *desktop.LoginStatus) { s.On = true })
 	moved := with(on, func(s *desktop.LoginStatus) { s.Moved = true })
+	gone := with(known, func(s *desktop.LoginStatus) { s.Moved = true })
 	other := with(known, func(s *desktop.LoginStatus) { s.Other = true })
 	vetoed := with(known, func(s *desktop.LoginStatus) { s.Vetoed = true })
 	for _, c := range []struct {
@@ -46,6 +47,8 @@ func TestTheSettingIsFollowedWhenItIsSetAndNeverAgain(t *testing.T) {
 		{"off once followed leaves it on, as its owner did", "off", "off answered", on, loginLeave, "off answered", false},
 		{"off goes before a move", "off", "on answered", moved, loginDisable, "off answered", false},
 		{"a moved program is written anew where it is on", "ask", "ask answered", moved, loginRewrite, "ask answered", false},
+		{"one whose program is gone too, though nothing starts it", "ask", "ask answered", gone, loginRewrite, "ask answered", false},
+		{"and off takes that away", "off", "on answered", gone, loginDisable, "off answered", false},
 		{"and with on too", "on", "on answered", moved, loginRewrite, "on answered", false},
 		{"an entry of another Bellwether is left alone", "ask", "", other, loginLeave, "ask", false},
 		{"also with off", "off", "ask", other, loginLeave, "off answered", false},
@@ -122,8 +125,18 @@ func TestStartAtLoginOverALife(t *testing.T) {
 			t.Errorf("the entry:\n%s", text())
 		}
 	})
+	moved := strings.ReplaceAll(text(), "Exec=/bin/sh", "Exec=/nowhere/bellwether")
+	if err := os.WriteFile(entry, []byte(moved), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	life("ask", "/bin/ls", func(r *rig) { // an update put it elsewhere
 		r.await(t, "the entry to be written anew", func() bool { return strings.Contains(text(), "Exec=/bin/ls app") })
+	})
+	life("ask", "/bin/sh", func(r *rig) { // a second installation leaves it to the first
+		r.await(t, "the setting to be followed", func() bool { return r.loginMemory().followed == "ask" })
+		if v := r.login(t); v.On || v.Ask || !strings.Contains(v.Reason, "/bin/ls") || !strings.Contains(text(), "Exec=/bin/ls app") {
+			t.Errorf("seen by a second installation: %+v\n%s", v, text())
+		}
 	})
 	if err := os.WriteFile(entry, []byte(text()+"Hidden=true\n"), 0o600); err != nil {
 		t.Fatal(err)

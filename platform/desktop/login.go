@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -41,8 +42,8 @@ type LoginStatus struct {
 	On     bool   // it will be started at the next login
 	Known  bool   // the system could be asked; without it On says nothing
 	Can    bool   // Enable would work here
-	Moved  bool   // it is on, but starts another program than this one, or by other Args
-	Other  bool   // there is an entry that is followed, and it has other Flags: On is false
+	Moved  bool   // the entry is ours and has to be written anew: it has other Args, or starts what is not there any more
+	Other  bool   // there is an entry that is followed, of another program or with other Flags: On is false
 	Vetoed bool   // its user switched it off in the system's own settings
 	Reason string // why it is off although there is an entry, or why it cannot be on; "" = nothing to say
 	Remedy string // what helps against Reason
@@ -147,9 +148,47 @@ func (l *LoginItem) command(program string) []string {
 }
 
 // judge says of an entry's command, which the system follows, whether it is
-// this program's with its flags. program "" = nobody can say which it is.
+// this program's with its flags. program "" = nobody can say which it is. A
+// program that is there and is not this one is somebody else's, a second
+// installation among them: they would take the entry from each other at every
+// start.
 func (l *LoginItem) judge(s *LoginStatus, command []string, program string) {
-	var args, flags []string
+	flags, args := split(command)
+	switch {
+	case program != "" && !sameFile(found(command[0]), program):
+		s.Other = true
+		s.Reason = "its entry starts another program: " + command[0]
+		if isNamed(command[0]) {
+			s.Reason = "another Bellwether starts at login: " + command[0]
+		}
+	case !slices.Equal(flags, l.opts.Flags):
+		s.Other = true
+		s.Reason = "the Bellwether that starts at login has other options (none)"
+		if len(flags) > 0 {
+			s.Reason = "the Bellwether that starts at login has other options: " + strings.Join(shownFlags(flags), " ")
+		}
+	default:
+		s.On = true
+		s.Moved = program != "" && !slices.Equal(args, l.opts.Args)
+		return
+	}
+	s.Remedy = "switch it on here to have this one started instead"
+}
+
+// judgeGone is judge of an entry whose program is not there any more, so that
+// nothing is started. One that was ours has moved.
+func (l *LoginItem) judgeGone(s *LoginStatus, command []string, program string) {
+	s.Reason, s.Remedy = isGone(command[0]), "switch it on here"
+	flags, args := split(command)
+	s.Moved = program != "" && slices.Equal(flags, l.opts.Flags) && (isNamed(command[0]) || slices.Equal(args, l.opts.Args))
+}
+
+func isGone(program string) string {
+	return "its entry starts " + program + ", which is not there any more"
+}
+
+// split takes a command apart behind its program.
+func split(command []string) (flags, args []string) {
 	for _, a := range command[1:] {
 		if strings.HasPrefix(a, "--") && strings.Contains(a, "=") {
 			flags = append(flags, a)
@@ -157,17 +196,22 @@ func (l *LoginItem) judge(s *LoginStatus, command []string, program string) {
 			args = append(args, a)
 		}
 	}
-	if slices.Equal(flags, l.opts.Flags) {
-		s.On = true
-		s.Moved = program != "" && (!sameFile(command[0], program) || !slices.Equal(args, l.opts.Args))
-		return
+	return flags, args
+}
+
+// isNamed reports that a program has our name: bellwether, bellwether-app.exe,
+// Bellwether-1.2.AppImage.
+func isNamed(program string) bool {
+	base := program[strings.LastIndexAny(program, `/\`)+1:]
+	return strings.HasPrefix(strings.ToLower(base), "bellwether")
+}
+
+// found is where a program stands that a command names without a path.
+func found(program string) string {
+	if path, err := exec.LookPath(program); err == nil {
+		return path
 	}
-	s.Other = true
-	s.Reason = "the Bellwether that starts at login has other options (none)"
-	if len(flags) > 0 {
-		s.Reason = "the Bellwether that starts at login has other options: " + strings.Join(shownFlags(flags), " ")
-	}
-	s.Remedy = "switch it on here to have this one started instead"
+	return program
 }
 
 // shownFlags leaves out the values of settings (--set=key=value), which may be

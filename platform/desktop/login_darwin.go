@@ -76,7 +76,7 @@ func (l *LoginItem) read(ctx context.Context, program string) (LoginStatus, erro
 		s.Reason, s.Remedy = "its LaunchAgent was disabled", "run: launchctl enable gui/"+strconv.Itoa(os.Getuid())+"/"+agentLabel
 		s.Can, s.Vetoed = disabled, true
 	case missing(command[0]):
-		s.Reason, s.Remedy = "its LaunchAgent starts "+command[0]+", which is not there any more", "switch it on here"
+		l.judgeGone(&s, command, program)
 	default:
 		l.judge(&s, command, program)
 	}

@@ -54,6 +54,9 @@ func (a autostart) put(command []string) error {
 // entry that hides it takes its place.
 func (a autostart) drop() error {
 	if err := os.Remove(a.path()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if no := isFolder(a.path()); no != nil {
+			return no
+		}
 		return err
 	}
 	entry, _, err := a.find()
@@ -64,6 +67,15 @@ func (a autostart) drop() error {
 		return err
 	}
 	return WritePrivate(a.path(), []byte("[Desktop Entry]\nType=Application\nName=Bellwether\nHidden=true\n"))
+}
+
+// isFolder says why nothing can be read or written at the path of an entry
+// where a folder stands; nil = none does.
+func isFolder(path string) *LoginError {
+	if info, err := os.Stat(path); err != nil || !info.IsDir() {
+		return nil
+	}
+	return &LoginError{path + " is a folder, where the entry should be a file", "take that folder away"}
 }
 
 // judge says whether a desktop follows an entry, if not, why, and whether it
@@ -95,7 +107,7 @@ func judge(entry map[string]string, current string) (on, vetoed bool, why, remed
 	}
 	for _, program := range []string{entry["TryExec"], command[0]} {
 		if filepath.IsAbs(program) && missing(program) {
-			return false, false, "its entry starts " + program + ", which is not there any more", "switch it on here"
+			return false, false, isGone(program), "switch it on here"
 		}
 	}
 	return true, false, "", ""

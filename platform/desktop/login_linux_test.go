@@ -1,6 +1,7 @@
 package desktop
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -74,21 +75,74 @@ func TestAnEntryChangedOrTakenAwayByItsUserIsSeenAtOnce(t *testing.T) {
 }
 
 func TestAProgramThatMovedIsSeenAndWrittenAnew(t *testing.T) {
-	l, path := newItem(t, "/bin/sh", "tray")
+	l, path := newItem(t, "/bin/sh", "tray", "--hidden")
 	if err := l.Enable(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	for _, o := range []LoginOptions{{Program: "/bin/ls", Args: []string{"tray"}}, {Program: "/bin/sh", Args: []string{"tray", "--hidden"}}} {
-		o.Config = filepath.Dir(filepath.Dir(path))
-		other := NewLoginItem(o)
-		if s := status(t, other); !s.On || !s.Moved {
-			t.Errorf("%+v: %+v, want on and moved", o, s)
-		}
-		if err := other.Enable(t.Context()); err != nil {
+	text, _ := os.ReadFile(path)
+	for _, exec := range []string{
+		"/bin/sh tray",                          // as it was started once
+		"/nowhere/bellwether tray --hidden",     // it was moved
+		"/nowhere/Bellwether-1.2.AppImage tray", // and updated
+		"/nowhere/bw tray --hidden",             // it had another name
+	} {
+		program, _, _ := strings.Cut(exec, " ")
+		old := strings.ReplaceAll(string(text), "Exec=/bin/sh tray --hidden\nTryExec=/bin/sh\n", "Exec="+exec+"\nTryExec="+program+"\n")
+		if err := os.WriteFile(path, []byte(old), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if s := status(t, other); !s.On || s.Moved {
-			t.Errorf("%+v: %+v after Enable", o, s)
+		if s := status(t, l); !s.Moved || s.Other || s.On != (program == "/bin/sh") {
+			t.Errorf("%s: %+v, want moved", exec, s)
+		}
+		if err := l.Enable(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if s := status(t, l); !s.On || s.Moved {
+			t.Errorf("%s: %+v after Enable", exec, s)
+		}
+	}
+}
+
+// What others had started at login in an entry of our name is theirs, and two
+// installations do not take the entry from each other.
+func TestAnEntryOfAnotherProgramIsNotOurs(t *testing.T) {
+	l, path := newItem(t, "/bin/sh", "tray")
+	named := filepath.Join(t.TempDir(), "bellwether")
+	if err := os.Symlink("/bin/ls", named); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Enable(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for exec, want := range map[string]LoginStatus{
+		"/bin/ls":                  {Other: true, Reason: "its entry starts another program: /bin/ls"},
+		"/bin/ls tray":             {Other: true, Reason: "its entry starts another program: /bin/ls"},
+		"ls":                       {Other: true, Reason: "its entry starts another program: ls"},
+		named + " tray":            {Other: true, Reason: "another Bellwether starts at login: " + named},
+		"sh tray":                  {On: true},
+		"/nowhere/mailer --hidden": {Reason: "its entry starts /nowhere/mailer, which is not there any more"},
+	} {
+		if err := os.WriteFile(path, []byte("[Desktop Entry]\nType=Application\nName=x\nExec="+exec+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if s := status(t, l); s.On != want.On || s.Other != want.Other || s.Moved || s.Reason != want.Reason || !s.Can || (s.Remedy == "") != want.On {
+			t.Errorf("%s: %+v", exec, s)
+		}
+	}
+}
+
+func TestAFolderInPlaceOfTheEntryIsToldWithWhatHelps(t *testing.T) {
+	l, path := newItem(t, "/bin/sh", "tray")
+	if err := os.MkdirAll(filepath.Join(path, "x"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if s := status(t, l); s.On || s.Can || !strings.Contains(s.Reason, path+" is a folder") || s.Remedy == "" {
+		t.Errorf("%+v", s)
+	}
+	for what, act := range map[string]func(context.Context) error{"on": l.Enable, "off": l.Disable} {
+		var no *LoginError
+		if err := act(t.Context()); !errors.As(err, &no) || no.Remedy == "" {
+			t.Errorf("%s: %v", what, err)
 		}
 	}
 }
@@ -117,9 +171,9 @@ func TestOptionsAreCarriedIntoTheEntryAndThoseOfOthersAreSeen(t *testing.T) {
 	if s := status(t, plain); s.On || !s.Other || !strings.Contains(s.Reason, flags[0]) || strings.Contains(s.Reason, "secret") {
 		t.Errorf("its entry, seen without: %+v", s)
 	}
-	moved := NewLoginItem(LoginOptions{Program: "/bin/ls", Args: plain.opts.Args, Flags: flags, Config: plain.opts.Config})
-	if s := status(t, moved); !s.On || !s.Moved {
-		t.Errorf("moved with its options: %+v", s)
+	other := NewLoginItem(LoginOptions{Program: "/bin/ls", Args: plain.opts.Args, Flags: flags, Config: plain.opts.Config})
+	if s := status(t, other); s.On || !s.Other || s.Moved {
+		t.Errorf("seen by another with the same options: %+v", s)
 	}
 }
 

@@ -38,15 +38,22 @@ func (l *LoginItem) read(_ context.Context, program string) (LoginStatus, error)
 		return LoginStatus{}, err
 	}
 	entry, path, err := a.find()
+	if no := isFolder(path); err != nil && no != nil {
+		return LoginStatus{Known: true, Entry: path, Reason: no.Reason, Remedy: no.Remedy}, nil
+	}
 	s := LoginStatus{Known: err == nil, Can: true, Entry: path}
 	if err != nil {
 		return s, err
 	}
 	if entry != nil {
 		s.On, s.Vetoed, s.Reason, s.Remedy = judge(entry, a.desktop)
-		if s.On {
+		command := splitExec(entry["Exec"])
+		switch {
+		case s.On:
 			s.On = false
-			l.judge(&s, splitExec(entry["Exec"]), program)
+			l.judge(&s, command, program)
+		case len(command) > 0 && s.Reason == isGone(command[0]):
+			l.judgeGone(&s, command, program)
 		}
 	}
 	if !s.On && !s.Other && !hasDesktop(os.Getenv, exists) {

@@ -44,7 +44,7 @@ func (l *LoginItem) read(_ context.Context, program string) (LoginStatus, error)
 		s.Reason, s.Remedy = "it was switched off in Task Manager or the Settings app", "switch it on there: Settings, Apps, Startup"
 	case len(command) == 0:
 	case missing(command[0]):
-		s.Reason, s.Remedy = "its entry starts "+command[0]+", which is not there any more", "switch it on here"
+		l.judgeGone(&s, command, program)
 	default:
 		l.judge(&s, command, program)
 	}

@@ -60,9 +60,9 @@ func TestTheRunKeyStartsItAtLogin(t *testing.T) {
 	if err != nil || line != systemProgram()+" app --hidden" {
 		t.Errorf("the value is %q, %v", line, err)
 	}
-	moved := NewLoginItem(LoginOptions{Program: filepath.Join(os.Getenv("SystemRoot"), "notepad.exe"), Args: l.opts.Args, Config: l.opts.Config})
-	if s, err := moved.Status(t.Context()); err != nil || !s.On || !s.Moved {
-		t.Errorf("from elsewhere: %+v, %v", s, err)
+	other := NewLoginItem(LoginOptions{Program: filepath.Join(os.Getenv("SystemRoot"), "notepad.exe"), Args: l.opts.Args, Config: l.opts.Config})
+	if s, err := other.Status(t.Context()); err != nil || s.On || !s.Other || s.Moved {
+		t.Errorf("seen by another program: %+v, %v", s, err)
 	}
 	if err := l.Disable(t.Context()); err != nil {
 		t.Fatal(err)
