@@ -86,9 +86,19 @@ func checkModelName(name string) *dialect.Problem {
 	case !AskableModel(name):
 		return &dialect.Problem{Status: http.StatusBadRequest, Code: "invalid_model_name", Param: "model",
 			Message: "The model name " + printable(name) + " is not well formed.",
-			Remedy:  "Ask for a model by the name that GET /v1/models lists. A new name is [registry/][namespace/]model[:tag], of letters, digits and . _ - +.", Retry: &no}
+			Remedy:  "Ask for a model by the name that GET /v1/models lists.", Retry: &no}
 	}
 	return nil
+}
+
+// checkNewName is checkModelName for a model that is to be made or fetched: none
+// of the names that are here can be meant.
+func checkNewName(name string) *dialect.Problem {
+	p := checkModelName(name)
+	if p != nil {
+		p.Remedy = "Write [registry/][namespace/]model[:tag], as Ollama's library or Hugging Face has it, of letters, digits and . _ - +."
+	}
+	return p
 }
 
 func checkDigest(digest string) *dialect.Problem {

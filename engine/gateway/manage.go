@@ -147,7 +147,7 @@ func (g *Gateway) pull(w http.ResponseWriter, r *http.Request, who caller) {
 		return
 	}
 	name := b.model()
-	if p := checkModelName(name); p != nil {
+	if p := checkNewName(name); p != nil {
 		g.refuse(w, dialect.OllamaMeta, p, "")
 		return
 	}
@@ -163,7 +163,7 @@ func (g *Gateway) pull(w http.ResponseWriter, r *http.Request, who caller) {
 // CheckPull refuses what nobody may pull, whoever asks: a name that is none,
 // and a registry that is not on the list.
 func CheckPull(name string, allowed []string) *dialect.Problem {
-	if p := checkModelName(name); p != nil {
+	if p := checkNewName(name); p != nil {
 		return p
 	}
 	if host := registryOf(name); !registryAllowed(allowed, host) {
@@ -236,7 +236,7 @@ func (g *Gateway) copyModel(w http.ResponseWriter, r *http.Request, who caller) 
 	if !ok || !g.rights(w, r, who, "copy") {
 		return
 	}
-	if p := checkModelName(b.Destination); p != nil {
+	if p := checkNewName(b.Destination); p != nil {
 		g.refuse(w, dialect.OllamaMeta, p, "")
 		return
 	}
@@ -250,7 +250,7 @@ func (g *Gateway) create(w http.ResponseWriter, r *http.Request, who caller) {
 	if !ok || !g.rights(w, r, who, "create") {
 		return
 	}
-	if p := checkModelName(b.model()); p != nil {
+	if p := checkNewName(b.model()); p != nil {
 		g.refuse(w, dialect.OllamaMeta, p, "")
 		return
 	}

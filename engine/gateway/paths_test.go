@@ -88,3 +88,12 @@ func TestNamesThatLeadElsewhereAreHarmlessInNoScript(t *testing.T) {
 		}
 	}
 }
+
+func TestANewNameThatIsNoneIsNotToldToBeLookedUp(t *testing.T) {
+	for _, name := range []string{"", "a//b"} {
+		p := CheckPull(name, nil)
+		if p == nil || strings.Contains(p.Remedy, "/v1/models") || !strings.Contains(p.Remedy, "model[:tag]") {
+			t.Errorf("%q: %+v", name, p)
+		}
+	}
+}

@@ -33,7 +33,7 @@ it('a pull goes on without this window, which tells of its end', async () => {
   const running = fleet.jobs.K4TQ2M7A!;
   const begun = { ...running, id: 'NEW', model: 'phi4:14b' };
   const log = engine({ 'POST /admin/models/pull': begun });
-  await orders.pull('phi4:14b');
+  await orders.pull('phi4:14b', () => {});
   expect(log.bodies).toEqual([{ model: 'phi4:14b', background: true }]);
   const now = async (over: object) => {
     fleet.jobs = { ...fleet.jobs, NEW: { ...begun, ...over } };
@@ -84,4 +84,29 @@ it('says why nothing can be pulled and what to do, and offers nothing else', () 
   expect(down.text).not.toMatch(/It is fetched by/);
   expect(down).toMatchObject({ disabled: true, title: expect.stringMatching(/ollama is down/) });
   expect(shown(() => {}, false).text).toMatch(/no runtime of this machine fetches models.*Ollama does/);
+});
+
+it('a refused name stays to be mended, with why; a pull that began closes the dialog', async () => {
+  const answers: Record<string, unknown> = {
+    'POST /admin/models/pull': new Response(JSON.stringify({ error: { code: 'invalid_model_name', message: 'The model name "a//b" is not well formed.', remedy: 'Write it as a library has it.' } }), { status: 400 }),
+  };
+  const log = engine(answers);
+  showGolden((h) => Object.assign(h.state.findings, { disk: { id: 'disk', severity: 'ok', title: 'Disk', text: 'The disk of the data folder has 52 GB left.', remedy: '', setting: '', deployment: '', cure: null, dismissable: false } }));
+  const onclose = vi.fn();
+  render(Pull, { onclose });
+  expect(screen.getByText(/of memory free now\. The disk of the data folder has 52 GB left\./)).toBeTruthy();
+  const field = screen.getByRole<HTMLInputElement>('textbox');
+  await fireEvent.input(field, { target: { value: 'phi4:14b' } });
+  await fireEvent.click(screen.getByRole('button', { name: 'Pull' }));
+  expect(await screen.findByText(/is not well formed/)).toBeTruthy();
+  expect(screen.getByText(/Write it as a library has it/)).toBeTruthy();
+  expect(onclose).not.toHaveBeenCalled();
+  expect(field.value).toBe('phi4:14b');
+  expect(notices.list.filter((n) => n.kind === 'problem')).toEqual([]);
+  await fireEvent.input(field, { target: { value: 'phi4:15b' } });
+  expect(screen.queryByText(/is not well formed/)).toBeNull();
+  answers['POST /admin/models/pull'] = { ...fleet.jobs.K4TQ2M7A!, id: 'NEW', model: 'phi4:15b' };
+  await fireEvent.click(screen.getByRole('button', { name: 'Pull' }));
+  await vi.waitFor(() => expect(onclose).toHaveBeenCalledOnce());
+  expect(log.asked.length).toBe(2);
 });

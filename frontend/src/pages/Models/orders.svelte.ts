@@ -118,10 +118,15 @@ class Orders {
   }
 
   /** pull begins to fetch a model. It is a job of the engine's, which goes on when this page is left; the feed tells
-   *  how far it is, and here its end is heard. */
-  async pull(model: string): Promise<void> {
+   *  how far it is, and here its end is heard. True = it has begun; why it has not, refused is told. */
+  async pull(model: string, refused: (err: unknown) => void): Promise<boolean> {
     let id = '';
-    if (!(await carryOut(async () => (id = (await post<JobView>('models/pull', { model, background: true })).id)))) return;
+    try {
+      id = (await post<JobView>('models/pull', { model, background: true })).id;
+    } catch (err) {
+      refused(err);
+      return false;
+    }
     let seen = false;
     const stop = $effect.root(() => {
       $effect(() => {
@@ -137,6 +142,7 @@ class Orders {
         });
       });
     });
+    return true;
   }
 
   cancel = (job: string): Promise<boolean> => carryOut(() => post(`jobs/${segment(job)}/cancel`));
