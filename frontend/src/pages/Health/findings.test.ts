@@ -1,8 +1,12 @@
-import { describe, expect, it } from 'vitest';
+import { fireEvent, render, screen } from '@testing-library/svelte';
+import { describe, expect, it, vi } from 'vitest';
+import { notices } from '../../lib/notices.svelte';
+import { engine, showGolden } from '../../test/golden';
+import Checks from './Checks.svelte';
 import hello from '../../../../engine/admin/testdata/wire/hello.json';
 import log from '../../../../engine/admin/testdata/wire/log.json';
 import type { FindingView, HelloFrame, LogLine } from '../../lib/wire';
-import { counted, heard, isCommand, kept, ranked, verdict } from './findings';
+import { beginning, counted, heard, isCommand, kept, ranked, verdict } from './findings';
 
 const findings = (hello as unknown as HelloFrame).state.findings;
 const lines = log.lines as unknown as LogLine[];
@@ -17,6 +21,19 @@ describe('findings', () => {
     const { broken: _, ...rest } = Object.fromEntries(ranked(findings).map((f) => [f.severity, f])) as Record<string, FindingView>;
     expect(verdict({ w: rest.warning! })).toBe('One thing wants attention');
     expect(verdict({ n: rest.note!, o: rest.ok! })).toBe('All is well');
+  });
+  it('tell what a button only sets going from what it does', () => {
+    const f = (over: Partial<FindingView>) => ({ ...ranked(findings)[0]!, ...over });
+    expect(beginning(f({ id: 'pull.gpt-4o:latest' }))).toBe('gpt-4o:latest is being fetched.');
+    expect(beginning(f({ id: 'capability.ollama/qwen3:4b', deployment: 'n1/ollama/qwen3:4b' }))).toBe('qwen3:4b is being asked what it can do.');
+    expect(beginning(f({ id: 'private' }))).toBe('');
+  });
+  it('offer the way to a fetch that began', async () => {
+    engine({ 'POST /admin/findings/pull.gpt-4o/cure': { done: true } });
+    showGolden((h) => (h.state.findings = { 'pull.gpt-4o': { ...ranked(findings)[0]!, id: 'pull.gpt-4o', cure: { label: 'Fetch gpt-4o', confirm: '' } } }));
+    render(Checks);
+    await fireEvent.click(screen.getByRole('button', { name: 'Fetch gpt-4o' }));
+    await vi.waitFor(() => expect(notices.list.at(-1)).toMatchObject({ text: 'gpt-4o is being fetched.', undoLabel: 'See Models' }));
   });
   it('tell a command from advice', () => {
     expect(isCommand('ollama serve')).toBe(true);

@@ -1,5 +1,6 @@
 // The checks as the page lists them, and the log's filter. Values in, values out.
 import { natural } from '../../lib/order';
+import { modelOf } from '../../lib/record';
 import type { FindingView, LogLine, Severity } from '../../lib/wire';
 
 export const severities: readonly Severity[] = ['broken', 'warning', 'note', 'ok'];
@@ -47,4 +48,11 @@ export function heard(line: LogLine, least: Level, text: string): boolean {
 export function kept(tail: readonly LogLine[], fresh: readonly LogLine[], most = 2000): LogLine[] {
   const last = tail.at(-1)?.seq ?? -1;
   return tail.concat(fresh.filter((l) => l.seq > last)).slice(-most);
+}
+
+/** beginning says what a finding's button only sets going; '' = it does it at once. */
+export function beginning(f: FindingView): string {
+  if (f.id.startsWith('pull.')) return `${f.id.slice('pull.'.length)} is being fetched.`;
+  if (f.id.startsWith('capability.')) return `${modelOf(f.deployment)} is being asked what it can do.`;
+  return '';
 }

@@ -5,7 +5,7 @@ import { engine, goldenHello, showGolden, studio } from '../../test/golden';
 import historyFile from '../../../../engine/admin/testdata/wire/history.json';
 import planFile from '../../../../engine/admin/testdata/wire/plan.json';
 import Memory from './Memory.svelte';
-import { budgetParts, byWeight, room, stacked, taken } from './pool';
+import { budgetParts, byWeight, claims, room, stacked, taken } from './pool';
 
 const pool = () => goldenHello().state.pools[`${studio}/unified`]!;
 
@@ -19,6 +19,12 @@ describe('a pool’s budget', () => {
     const p = { ...pool(), resident_bytes: 200e9 };
     expect(room(p)).toBeLessThan(0);
     expect(budgetParts(p).find((x) => x.key === 'room')!.value).toBe(0);
+  });
+  it('has a claim that another covers below it, and none that is only assumed beside it', () => {
+    const h = (deployment: string, kind: 'resident' | 'reserved' | 'assumed' | 'uncertain', bytes: number | null, counted_bytes: number) => ({ ...pool().holders[0]!, deployment, kind, bytes, counted_bytes });
+    const list = claims([h('a', 'resident', 5, 5), h('b', 'resident', 3, 3), h('a', 'assumed', 5, 0), h('a', 'uncertain', 2, 0), h('c', 'assumed', 1, 1), h('d', 'assumed', null, 0)]);
+    expect(list.map((x) => [x.h.deployment, x.h.kind, x.within])).toEqual([
+      ['a', 'resident', null], ['a', 'uncertain', 'resident'], ['b', 'resident', null], ['c', 'assumed', null], ['d', 'assumed', null]]);
   });
   it('lists holders by what they count for', () => {
     expect(byWeight(pool().holders).map((h) => h.kind)).toEqual(['resident', 'reserved', 'resident', 'assumed', 'uncertain']);
@@ -46,7 +52,7 @@ describe('the page', () => {
     expect(lines).toHaveLength(5);
     expect(lines[0]).toContain('qwen3:30b-a3b');
     expect(lines[1]).toMatch(/gemma.*reserved.*17\.7 GB/);
-    expect(lines[4]).toMatch(/uncertain.*–.*ends in/);
+    expect(lines.find((l) => /uncertain/.test(l))).toMatch(/uncertain.*within resident.*ends in/);
     expect(screen.getByText('not known')).toBeTruthy();
     expect((await screen.findAllByText('Nothing was sampled of this pool yet.')).length).toBe(2);
   });

@@ -53,6 +53,27 @@ export function byWeight(holders: readonly HolderView[]): HolderView[] {
   return [...holders].sort((a, b) => b.counted_bytes - a.counted_bytes || (b.bytes ?? 0) - (a.bytes ?? 0) || strength[a.kind] - strength[b.kind] || natural(a.deployment, b.deployment));
 }
 
+/** Claim is a line of who holds what: within = the stronger claim of the same model that counts instead. */
+export interface Claim {
+  h: HolderView;
+  within: HolderKind | null;
+}
+
+/**
+ * claims has each model's counted claim, the largest first, and below it the weaker ones that it covers. What is
+ * only assumed while a stronger claim is known says nothing, and is left out.
+ */
+export function claims(holders: readonly HolderView[]): Claim[] {
+  const all = byWeight(holders);
+  const cover = new Map<string, HolderView>();
+  for (const h of all) if (h.counted_bytes > 0 && !cover.has(h.deployment)) cover.set(h.deployment, h);
+  const covered = all.filter((h) => h.counted_bytes === 0 && h.bytes !== null && cover.has(h.deployment));
+  return all.filter((h) => !covered.includes(h)).flatMap((h) => [
+    { h, within: null },
+    ...(cover.get(h.deployment) === h ? covered.filter((x) => x.deployment === h.deployment && x.kind !== 'assumed').map((x) => ({ h: x, within: h.kind })) : []),
+  ]);
+}
+
 /**
  * stacked sums a pool's series from below, for a chart that draws each area
  * down to zero and the highest first. Where a sample is missing all are.
