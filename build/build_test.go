@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"os/exec"
@@ -139,7 +140,7 @@ func TestDemoServesWhatItPromises(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	var out bytes.Buffer
-	d := &demo{out: &out}
+	d := &demo{out: &out, command: "serve"}
 	defer d.stop()
 	if err := d.start(ctx); err != nil {
 		t.Fatal(err)
@@ -154,6 +155,11 @@ func TestDemoServesWhatItPromises(t *testing.T) {
 		}
 	}
 	d.breaks(ctx, t)
+	for _, want := range []string{d.bell() + "open", "go run ./build demo app"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("not printed: %s", want)
+		}
+	}
 	dir := d.dir
 	ended, end := context.WithCancel(ctx)
 	end()
@@ -169,6 +175,26 @@ func TestDemoServesWhatItPromises(t *testing.T) {
 	}
 }
 
+func TestTheDemoTakesAppAndNothingElse(t *testing.T) {
+	if err := demoTask(t.Context(), []string{"tray"}); err == nil || !strings.Contains(err.Error(), "app") {
+		t.Errorf("demo tray: %v, want what it takes", err)
+	}
+}
+
+// Quit in the icon's menu is the end that was asked for; another end is not.
+func TestQuittingTheDemosAppEndsTheDemo(t *testing.T) {
+	for _, c := range []struct {
+		ended error
+		want  bool
+	}{{errQuit, false}, {errEnded, true}} {
+		d := &demo{out: io.Discard, command: "app", ended: make(chan error, 1)}
+		d.ended <- c.ended
+		if err := d.wait(t.Context()); (err != nil) != c.want {
+			t.Errorf("after %v the demo says %v", c.ended, err)
+		}
+	}
+}
+
 // does runs a printed line in a shell, as a newcomer does, and returns its output.
 func does(ctx context.Context, t *testing.T, line demoLine) string {
 	t.Helper()
@@ -178,7 +204,7 @@ func does(ctx context.Context, t *testing.T, line demoLine) string {
 		}
 	}
 	text, err := exec.CommandContext(ctx, "sh", "-c", line.command).CombinedOutput()
-	if err != nil || len(text) < 40 {
+	if err != nil || len(text) < 10 {
 		t.Errorf("%s\n%v %s", line.command, err, text)
 	}
 	for _, want := range line.shows {

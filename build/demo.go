@@ -15,9 +15,16 @@ import (
 	"time"
 )
 
-// demoTask shows the product on a machine without any model.
-func demoTask(ctx context.Context, _ []string) error {
-	d := &demo{out: os.Stdout}
+// demoTask shows the product on a machine without any model; with app, as the
+// desktop app.
+func demoTask(ctx context.Context, args []string) error {
+	d := &demo{out: os.Stdout, command: "serve"}
+	switch {
+	case len(args) == 1 && args[0] == "app":
+		d.command = args[0]
+	case len(args) > 0:
+		return fmt.Errorf("demo takes nothing or app, not %s", strings.Join(args, " "))
+	}
 	defer d.stop()
 	if err := d.start(ctx); err != nil {
 		return err
@@ -57,6 +64,7 @@ func demoRuntimes() []demoRuntime {
 type demo struct {
 	out      io.Writer
 	dir      string
+	command  string // of bellwether: serve or app
 	runtimes []demoRuntime
 	procs    []*exec.Cmd
 	address  string     // what apps use
@@ -72,6 +80,9 @@ func (d *demo) start(ctx context.Context) (err error) {
 	uiIfAtHand(ctx)
 	if err := goBuild(ctx, d.dir, "./cmd/bellwether", "./cmd/fakeruntime"); err != nil {
 		return err
+	}
+	if d.command == "app" {
+		windowIfAtHand(ctx, d.dir)
 	}
 	exam, err := command(ctx, d.path(exe("bellwether")), "exam").Output()
 	if err == nil {
@@ -92,7 +103,7 @@ func (d *demo) start(ctx context.Context) (err error) {
 	if err := d.writeConfig(); err != nil {
 		return err
 	}
-	if _, err := d.launch(ctx, "bellwether", "serve", "--data-dir", d.path("data"), "--listen", "127.0.0.1:0"); err != nil {
+	if _, err := d.launch(ctx, "bellwether", d.command, "--data-dir", d.path("data"), "--listen", "127.0.0.1:0"); err != nil {
 		return fmt.Errorf("start bellwether: %w", err)
 	}
 	return d.ready(ctx)
@@ -121,7 +132,12 @@ func (d *demo) launch(ctx context.Context, name string, args ...string) (string,
 	first, err := lines.ReadString('\n')
 	go func() {
 		_, _ = io.Copy(io.Discard, lines)
-		d.ended <- fmt.Errorf("%s ended: %w", name, errors.Join(cmd.Wait(), errEnded))
+		err := cmd.Wait()
+		if err == nil && name == "bellwether" && d.command == "app" {
+			d.ended <- errQuit
+			return
+		}
+		d.ended <- fmt.Errorf("%s ended: %w", name, errors.Join(err, errEnded))
 	}()
 	if err != nil {
 		text, _ := os.ReadFile(log.Name())
@@ -129,6 +145,9 @@ func (d *demo) launch(ctx context.Context, name string, args ...string) (string,
 	}
 	return strings.TrimSpace(first), nil
 }
+
+// errQuit is the end of a desktop app whose user chose Quit.
+var errQuit = errors.New("quit")
 
 // errEnded is part of the report of a process that ended by itself, also with
 // exit code 0.
@@ -225,12 +244,28 @@ func (d *demo) explain() {
 			say("  %s", l.command)
 		}
 	}
-	say("\nCtrl-C ends all of it and leaves nothing behind.")
+	bell := d.bell()
+	say("\nEverything else it does, of this demo while it runs; open shows the admin UI in your browser:\n")
+	for _, what := range []string{"open", "doctor", "--help"} {
+		say("  %s", bell+what)
+	}
+	if d.command == "app" {
+		say("\nIts icon is in the bar (a bell), its window opens beside it. Where there is none, %sdoctor says why.", bell)
+		say("Quit in the menu, or Ctrl-C here, ends all of it and leaves nothing behind.")
+		return
+	}
+	say("\nWith an icon in the bar and a window: go run ./build demo app")
+	say("Ctrl-C ends all of it and leaves nothing behind.")
+}
+
+// bell begins the commands of the demo's own bellwether.
+func (d *demo) bell() string {
+	return fmt.Sprintf("%s --data-dir %s ", d.path(exe("bellwether")), d.path("data"))
 }
 
 // parts are what to try, in an order in which each works.
 func (d *demo) parts() []demoPart {
-	bell := fmt.Sprintf("%s --data-dir %s ", d.path(exe("bellwether")), d.path("data"))
+	bell := d.bell()
 	first := d.runtimes[0]
 	control := func(orders, about string) string {
 		return fmt.Sprintf(`curl -s %s/__control -d '%s'   # %s`, first.url, orders, about)
@@ -249,6 +284,10 @@ func (d *demo) parts() []demoPart {
 			{bell + "status", []string{"demo is serving", "qwen3:8b", "llama3.2:3b"}},
 			{bell + "decisions --app curl", []string{"auto:quality", "demo/desk/qwen2.5-coder:14b", "claude-sonnet-4-5"}},
 			{`echo '{"model":"auto:quality","messages":[{"role":"user","content":"Why is the sky blue?"}]}' | ` + bell + "explain --live -", []string{"serve demo/", "wins among"}},
+		}},
+		{"Pause this machine (what is asked meanwhile waits half a minute, then is refused), and take work again:", []demoLine{
+			{bell + "pause", []string{"demo is paused"}},
+			{bell + "resume", []string{"demo is serving"}},
 		}},
 		{fmt.Sprintf("Break %s, ask for qwen3:8b again, and look at the decisions:", first.name), []demoLine{
 			{control(`{"inject":[{"status":500,"body":"{\"error\":\"broken\"}"}]}`, "laptop serves qwen3:8b in its place"), nil},
@@ -283,7 +322,7 @@ func (d *demo) wait(ctx context.Context) error {
 	case err = <-d.ended:
 		d.heard++
 	}
-	if ctx.Err() != nil { // Ctrl-C reaches the processes as well as us
+	if ctx.Err() != nil || errors.Is(err, errQuit) { // Ctrl-C reaches the processes as well as us
 		fmt.Fprintln(d.out, "\nEnding ...")
 		return nil
 	}

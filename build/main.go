@@ -25,7 +25,7 @@ type Task struct {
 func tasks() []Task {
 	return []Task{
 		{"run", "[app] [FLAGS]", "build bellwether and serve on this machine; with app, with icon and window", runTask},
-		{"demo", "", "three stand-in runtimes, one bellwether, and what to try; Ctrl-C ends all", demoTask},
+		{"demo", "[app]", "three stand-in runtimes, one bellwether, and what to try; with app, with icon and window; Ctrl-C ends all", demoTask},
 		{"test", "", "everything a change must pass, from a bare checkout", testTask},
 		{"check", "", "the quick part of test: what changed, and builds for three systems", checkTask},
 		{"bench", "[live|go|tasks]", "tasks of labelled requests, Go benchmarks, then the live comparison with the bare runtime and a bare proxy", benchTask},

@@ -16,6 +16,7 @@ func runTask(ctx context.Context, args []string) error {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
+	fmt.Println("Building ...")
 	uiIfAtHand(ctx)
 	if err := goBuild(ctx, dir, "./cmd/bellwether"); err != nil {
 		return err
