@@ -63,6 +63,8 @@ type Dispatcher struct {
 	pins     pins
 	tape     tape
 
+	troubleTape tape // of decisions that did not just serve
+
 	submitted, chosen, granted uint64 // rising numbers: age, last use, grant ids
 	nextReap                   time.Time
 }

@@ -1,30 +1,57 @@
 package queue
 
 import (
+	"fmt"
 	"testing"
 	"time"
+
+	"bellwether/engine/fleet"
 )
 
-func TestTapeKeepsABurstAndThenTwoASecond(t *testing.T) {
-	var p tape
-	now := time.Now()
-	count := func(n int) (kept int) {
-		for range n {
-			if p.takes(now) {
-				kept++
+func TestTapeKeepsABurstByTheFleetsSizeAndThenTwoASecond(t *testing.T) {
+	for deployments, burst := range map[int]int{1: 100, 40: 100, 200: 20, 201: 0} {
+		var p tape
+		now := time.Now()
+		count := func(n int) (kept int) {
+			for range n {
+				if p.takes(now, deployments) {
+					kept++
+				}
 			}
+			return kept
 		}
-		return kept
+		if got := count(500); got != burst {
+			t.Errorf("%d deployments: %d of the first five hundred at once, want %d", deployments, got, burst)
+		}
+		now = now.Add(time.Second)
+		if got := count(100); got != min(2, burst) {
+			t.Errorf("%d deployments: %d a second later, want 2", deployments, got)
+		}
+		now = now.Add(time.Hour)
+		if got := count(500); got != burst {
+			t.Errorf("%d deployments: %d after an hour, want %d", deployments, got, burst)
+		}
 	}
-	if got := count(100); got != 20 {
-		t.Errorf("%d of the first hundred at once, want 20", got)
+}
+
+func TestAFloodOfServedRequestsLeavesTheScenariosOfFailuresKept(t *testing.T) {
+	x := newFx(t, machine("studio", loaded("qwen3", 500)), machine("tower", loaded("qwen3", 500)))
+	kept := func(name string) bool { return x.tickets[name].decision.Scenario != "" }
+	last := ""
+	for i := range 300 {
+		last = fmt.Sprint("r", i)
+		x.submit(last, "qwen3")
 	}
-	now = now.Add(time.Second)
-	if got := count(100); got != 2 {
-		t.Errorf("%d a second later, want 2", got)
+	if !kept("r0") || !kept("r99") || kept(last) {
+		t.Errorf("of a flood the first hundred are kept: %v %v %v", kept("r0"), kept("r99"), kept(last))
 	}
-	now = now.Add(time.Hour)
-	if got := count(100); got != 20 {
-		t.Errorf("%d after an hour, want 20", got)
+	x.use(last)
+	x.retry(last, fleet.FailBeforeOpen)
+	if !kept(last) {
+		t.Error("a request that failed somewhere is not kept")
+	}
+	x.submit("nobody", "no-such-model")
+	if !kept("nobody") {
+		t.Error("a request that nobody can serve is not kept")
 	}
 }

@@ -312,7 +312,7 @@ describe('the page', () => {
     engine(answers);
     showGolden();
     const first = show('#/decisions/BARE');
-    expect(await screen.findByText('no scenario: of requests that come fast, two a second are kept whole')).toBeTruthy();
+    expect(await screen.findByText('no scenario: of many requests at once only the first are kept whole')).toBeTruthy();
     expect(screen.queryByText('Copy as scenario')).toBeNull();
     first.unmount();
     answers['GET /admin/decisions/BARE'] = unasked;
