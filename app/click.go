@@ -75,7 +75,7 @@ func (d *desk) quit() {
 	d.asked = true
 	n := d.heard.state.Active
 	d.notice = "Choose below what becomes of " + requests(n)
-	go d.a.notify("trouble", "Quit Bellwether?", "It still runs "+requests(n)+". Open the menu again and choose under Quit what becomes of them.")
+	go d.a.notify("trouble", "Quit Bellwether?", "It still has "+requests(n)+" to answer. Open the menu again and choose under Quit what becomes of them.")
 }
 
 // quitAfter takes no new requests and quits when there are none left.

@@ -162,7 +162,7 @@ func (d *desk) state(now time.Time) tray.State {
 	if !d.linked { // else as the engine has it
 		s.Login = d.login
 	}
-	s.Asked, s.Notice = d.asked, d.notice
+	s.Asked, s.Ending, s.Notice = d.asked, d.leaving, d.notice
 	return s
 }
 

@@ -2,9 +2,11 @@ package app
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"testing"
 	"time"
 
@@ -59,6 +61,30 @@ func TestALoopThatHangsIsTroubleOnTheIcon(t *testing.T) {
 	}
 	if err := p.apply([]byte(`{"type":"delta","seq":2,"del":{"findings":["loop.the-queue-of-requests"]}}`)); err != nil || p.show().Stuck {
 		t.Errorf("once it goes on: %v", err)
+	}
+}
+
+func TestModelsAndMachinesStandInTheOrderOfTheirNumbers(t *testing.T) {
+	var p picture
+	hello := `{"type":"hello","seq":1,"state":{"meta":{"engine":{"node_id":"n10"}},"nodes":{"n10":{"id":"n10","name":"node-10"},"n2":{"id":"n2","name":"node-2"}},"deployments":{`
+	for i, name := range []string{"m-110", "m-10", "m-109", "m-9"} {
+		if i > 0 {
+			hello += ","
+		}
+		hello += fmt.Sprintf(`"n10/r/%[1]s":{"node_id":"n10","model":%[1]q,"residency":"loaded"}`, name)
+	}
+	if err := p.apply([]byte(hello + "}}}")); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, m := range p.show().Models {
+		got = append(got, m.Name)
+	}
+	for _, m := range p.show().Machines {
+		got = append(got, m.Name)
+	}
+	if want := []string{"m-9", "m-10", "m-109", "m-110", "node-2", "node-10"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
 	}
 }
 

@@ -34,7 +34,7 @@ func (p *picture) show() tray.State {
 		s.Machines = append(s.Machines, machine(&n))
 	}
 	slices.SortFunc(s.Machines, func(a, b tray.Machine) int {
-		return cmp.Or(first(b.Here)-first(a.Here), strings.Compare(a.Name, b.Name), strings.Compare(a.ID, b.ID))
+		return cmp.Or(first(b.Here)-first(a.Here), fleet.Natural(a.Name, b.Name), strings.Compare(a.ID, b.ID))
 	})
 	s.Models = p.models()
 	for id := range p.findings {
@@ -65,7 +65,7 @@ func (p *picture) models() []tray.Model {
 		out = append(out, m)
 	}
 	slices.SortStableFunc(out, func(a, b tray.Model) int {
-		return cmp.Or(strings.Compare(a.Machine, b.Machine), strings.Compare(a.Name, b.Name))
+		return cmp.Or(fleet.Natural(a.Machine, b.Machine), fleet.Natural(a.Name, b.Name))
 	})
 	return out
 }

@@ -343,12 +343,16 @@ func quitItems(s *State) []Item {
 	if s.Theirs && s.Phase == Serving {
 		label = "Quit the icon (Bellwether goes on serving)"
 	}
+	now := "Now: after 10 seconds " + theyGet(s.Active) + " an error"
+	if s.Ending {
+		now = "Ending: within 10 seconds " + theyGet(s.Active) + " an answer or an error"
+	}
 	return []Item{
-		{Key: Quit, Label: label, Hidden: ask, Do: Action{Name: Quit}},
-		{Key: "quit-ask", Label: "Quit (" + run(s.Active) + ")", Hidden: !ask, Items: []Item{
+		{Key: Quit, Label: label, Hidden: ask, Off: s.Ending, Do: Action{Name: Quit}},
+		{Key: "quit-ask", Label: "Quit (" + open(s.Active, s.Held) + ")", Hidden: !ask, Items: []Item{
 			{Key: QuitFinished, Label: "When " + theyHave(s.Active) + " finished", Hidden: s.Phase == Stopping, Do: Action{Name: QuitFinished}},
-			{Key: QuitNow, Label: "Now: after 10 seconds " + theyGet(s.Active) + " an error", Do: Action{Name: QuitNow}},
-			{Key: KeepRunning, Label: "Do not quit", Hidden: s.Phase != Stopping && !s.Asked, Do: Action{Name: KeepRunning}},
+			{Key: QuitNow, Label: now, Off: s.Ending, Do: Action{Name: QuitNow}},
+			{Key: KeepRunning, Label: "Do not quit", Hidden: s.Ending || s.Phase != Stopping && !s.Asked, Do: Action{Name: KeepRunning}},
 		}},
 	}
 }
@@ -380,33 +384,32 @@ func requests(n int) string {
 	return fmt.Sprintf("%d requests", n)
 }
 
-func run(n int) string {
-	if n == 1 {
-		return "1 request runs"
+// open says what became of requests that have no answer yet: those that nobody
+// can serve at present do not run.
+func open(active, held int) string {
+	held = min(held, active)
+	switch runs := active - held; {
+	case held == 0:
+		return requests(active) + verb(active, " runs", " run")
+	case runs == 0:
+		return requests(held) + verb(held, " waits", " wait")
+	default:
+		return requests(runs) + verb(runs, " runs, ", " run, ") + fmt.Sprint(held) + verb(held, " waits", " wait")
 	}
-	return fmt.Sprintf("%d requests run", n)
 }
 
-func them(n int) string {
+func verb(n int, one, many string) string {
 	if n == 1 {
-		return "it"
+		return one
 	}
-	return "them"
+	return many
 }
 
-func theyHave(n int) string {
-	if n == 1 {
-		return "it has"
-	}
-	return "they have"
-}
+func them(n int) string { return verb(n, "it", "them") }
 
-func theyGet(n int) string {
-	if n == 1 {
-		return "it gets"
-	}
-	return "they get"
-}
+func theyHave(n int) string { return verb(n, "it has", "they have") }
+
+func theyGet(n int) string { return verb(n, "it gets", "they get") }
 
 // sentence begins with a capital.
 func sentence(s string) string {

@@ -115,9 +115,9 @@ func TestTheMenuTellsWhatHappens(t *testing.T) {
 		{"an engine that is only quiet", studio(func(s *State) { s.Silent = 9 * time.Second }),
 			"studio: serving, 0 running", Icon{Sign: SignServing}, []string{"Serving, 0 running"}, []string{"As of"}},
 
-		{"an engine that could not start", State{Phase: Down, Trouble: "Ollama holds localhost:11435: end it, or give another address with --listen", Version: "1.2.0"},
+		{"an engine that could not start", State{Phase: Down, Trouble: "Ollama holds localhost:11435. End it, and Bellwether starts by itself; or change the setting listen", Version: "1.2.0"},
 			"Bellwether: not running", Icon{Sign: SignTrouble},
-			[]string{"Not running", "Ollama holds localhost:11435: end it, or give another address with --listen", "Start Bellwether", "View log", "Quit"}, []string{"Pause", "Open admin window"}},
+			[]string{"Not running", "Ollama holds localhost:11435. End it, and Bellwether starts by itself; or change the setting listen", "Start Bellwether", "View log", "Quit"}, []string{"Pause", "Open admin window"}},
 
 		{"somebody else's engine", studio(func(s *State) { s.Theirs, s.Active, s.Running = true, 1, 1 }),
 			"studio: serving, 1 running", Icon{Sign: SignServing, Count: 1},
@@ -132,6 +132,16 @@ func TestTheMenuTellsWhatHappens(t *testing.T) {
 		{"quitting when the last has finished", studio(func(s *State) { s.Phase, s.Active, s.Running = Stopping, 1, 1 }),
 			"studio: stopping, 1 running", Icon{Sign: SignPaused, Count: 1},
 			[]string{"Stopping: 1 request still to finish", "Quit (1 request runs)", "Now: after 10 seconds it gets an error", "Do not quit"}, []string{"When it has finished", "Pause", "Unload"}},
+
+		{"quitting while one request runs and two wait", studio(func(s *State) { s.Active, s.Running, s.Held = 3, 1, 2 }),
+			"studio: serving, 1 running", Icon{Sign: SignServing, Count: 1}, []string{"Quit (1 request runs, 2 wait)", "When they have finished"}, nil},
+
+		{"quitting while one waits for a model", studio(func(s *State) { s.Active, s.Held = 1, 1 }),
+			"studio: serving, 0 running", Icon{Sign: SignServing}, []string{"Quit (1 request waits)"}, []string{"runs"}},
+
+		{"on the way out, once that was chosen", studio(func(s *State) { s.Phase, s.Active, s.Running, s.Ending, s.Asked = Stopping, 2, 2, true, true }),
+			"studio: stopping, 2 running", Icon{Sign: SignPaused, Count: 2},
+			[]string{"Stopping: 2 requests still to finish", "Quit (2 requests run)", "Ending: within 10 seconds they get an answer or an error"}, []string{"Now:", "Do not quit", "When they"}},
 
 		{"an unload that was refused", studio(func(s *State) { s.Notice = "qwen3:8b is in use: it was not unloaded." }),
 			"studio: serving, 0 running", Icon{Sign: SignServing}, []string{"Serving, 0 running", "qwen3:8b is in use: it was not unloaded.", "Pause"}, nil},
@@ -261,6 +271,17 @@ func TestWhatCanBeChosenDoesSomething(t *testing.T) {
 	}
 	if got := models.Items[2]; !got.Off {
 		t.Error("a model at work can be unloaded")
+	}
+}
+
+func TestWhatWasChosenCannotBeChosenAgain(t *testing.T) {
+	for _, active := range []int{0, 1} {
+		menu := Menu(studio(func(s *State) { s.Phase, s.Active, s.Ending = Stopping, active, true })).Menu
+		for _, it := range append(menu[len(menu)-2:], menu[len(menu)-1].Items...) {
+			if !it.Hidden && !it.Off && len(it.Items) == 0 {
+				t.Errorf("%d requests: %q can be chosen on the way out", active, it.Label)
+			}
+		}
 	}
 }
 

@@ -39,6 +39,8 @@ type State struct {
 	// Asked says that the owner wants to quit while requests run, and has to say
 	// what becomes of them.
 	Asked bool
+	// Ending says that the way out has begun and cannot be called off.
+	Ending bool
 	// Notice is what came of the last click where that was not what was asked
 	// for; "" = nothing to tell.
 	Notice string

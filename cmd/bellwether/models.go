@@ -116,10 +116,12 @@ func (c *client) models() ([]admin.ModelStatus, error) {
 	return modelsOf(s), nil
 }
 
+// modelsOf are those of every runtime, each runtime's in the order of names.
 func modelsOf(s *admin.Status) []admin.ModelStatus {
 	all := []admin.ModelStatus{}
 	for _, rt := range s.Runtimes {
 		all = append(all, rt.Models...)
+		slices.SortStableFunc(all[len(all)-len(rt.Models):], func(a, b admin.ModelStatus) int { return fleet.Natural(a.Deployment.Model, b.Deployment.Model) })
 	}
 	return all
 }

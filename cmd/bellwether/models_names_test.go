@@ -2,10 +2,12 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	"bellwether/engine/admin"
+	"bellwether/engine/fleet"
 )
 
 // A name that is no model's own is told for what it is, with its members and
@@ -49,4 +51,21 @@ embeddings:
 	h.run(t, "models", "load", "auto").ends(t, exitRefused).says(t, "auto is an alias and no model; name one that it may choose: studio/ollama/chat-00")
 	h.run(t, "models", "unload", "wiki").ends(t, exitRefused).says(t, "wiki is an embedding contract and no model; name one of its members: words, missing")
 	h.run(t, "probe", "auto:fast").ends(t, exitRefused).says(t, "auto:fast stands for a choice and is no model", "bellwether models show auto:fast")
+}
+
+func TestModelsAreListedInTheOrderOfTheirNumbers(t *testing.T) {
+	named := func(name string) admin.ModelStatus {
+		return admin.ModelStatus{Deployment: fleet.DeploymentID{Model: name}}
+	}
+	s := &admin.Status{Runtimes: []admin.RuntimeStatus{
+		{Models: []admin.ModelStatus{named("m-10"), named("m-109"), named("m-9")}},
+		{Models: []admin.ModelStatus{named("a")}},
+	}}
+	var got []string
+	for _, m := range modelsOf(s) {
+		got = append(got, m.Deployment.Model)
+	}
+	if want := []string{"m-9", "m-10", "m-109", "a"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
 }
