@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -177,9 +178,10 @@ func TestAnEngineThatFailsIsToldAndStartedAgain(t *testing.T) {
 // behind what the icon says; a click in between makes it no more often.
 func TestATakenPortIsTriedUntilItIsFree(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		starts, free := 0, false
+		var starts atomic.Int32
+		var free atomic.Bool
 		s := sit(t, func() (Engine, error) {
-			if starts++; free {
+			if starts.Add(1); free.Load() {
 				return &fakeEngine{}, nil
 			}
 			return nil, &engine.PortTakenError{Address: "localhost:11435", Port: 11435, Owner: "otherd"}
@@ -195,11 +197,12 @@ func TestATakenPortIsTriedUntilItIsFree(t *testing.T) {
 		if got := s.shown(); got.Phase != tray.Down || got.Trouble != why {
 			t.Errorf("after a while: %v %q", got.Phase, got.Trouble)
 		}
-		if starts < 10 || starts > 16 { // 2, 4, 8, 16 s, and every half minute
-			t.Errorf("%d tries in five minutes", starts)
+		if n := starts.Load(); n < 10 || n > 16 { // 2, 4, 8, 16 s, and every half minute
+			t.Errorf("%d tries in five minutes", n)
 		}
-		free = true
+		free.Store(true)
 		time.Sleep(portMost)
+		synctest.Wait() // it has begun: no engine says a word before
 		s.told(say("studio", 0))
 		if got := s.shown(); got.Phase != tray.Serving {
 			t.Errorf("once it is free: %v %q", got.Phase, got.Trouble)
