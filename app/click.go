@@ -38,7 +38,7 @@ func (d *desk) do(ctx context.Context, action tray.Action) error {
 	case tray.PauseTomorrow:
 		return d.a.pause(ctx, engine.Tomorrow(time.Now()))
 	case tray.Resume:
-		return d.a.client.post(ctx, "/admin/resume", nil, nil)
+		return d.a.client.postKept(ctx, "/admin/resume", nil)
 	case tray.Unload:
 		return d.a.client.post(ctx, "/admin/models/unload", map[string]string{"deployment": action.Subject}, nil)
 	case tray.Copy:
@@ -137,13 +137,13 @@ func (a *app) pause(ctx context.Context, until time.Time) error {
 	if !until.IsZero() {
 		body["until"] = until
 	}
-	return a.client.post(ctx, "/admin/pause", body, nil)
+	return a.client.postKept(ctx, "/admin/pause", body)
 }
 
 // open shows the admin window. An engine that has just been started may take a
 // moment to write down where it is.
 func (a *app) open(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, slowPatience)
 	defer cancel()
 	if err := a.awaitEngine(ctx); err != nil {
 		return err

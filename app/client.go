@@ -25,9 +25,12 @@ type client struct {
 
 var errNoEngine = errors.New("no engine is running")
 
-// patience is how long the engine may take for what a click asks; unloading a
-// model is the slowest.
-const patience = time.Minute
+// How long the engine may take for what a click asks: it answers at once, but
+// for unloading a model.
+const (
+	patience     = 10 * time.Second
+	slowPatience = time.Minute
+)
 
 // post sends body, which may be nil, and decodes the answer into out, which may.
 func (c *client) post(ctx context.Context, path string, body, out any) error {
@@ -35,7 +38,12 @@ func (c *client) post(ctx context.Context, path string, body, out any) error {
 	if err != nil {
 		return errNoEngine
 	}
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	within := patience
+	if path == "/admin/models/unload" {
+		within = slowPatience
+	}
+	asked := ctx
+	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	raw, err := json.Marshal(body)
 	if err != nil {
@@ -47,7 +55,10 @@ func (c *client) post(ctx context.Context, path string, body, out any) error {
 	}
 	req.Header.Set("X-Fleet-Admin", state.Token)
 	resp, err := c.http.Do(req)
-	if err != nil {
+	switch {
+	case err != nil && ctx.Err() != nil && asked.Err() == nil: // our patience, not the caller's
+		return fmt.Errorf("the engine (pid %d) has answered nothing for %.0f s: end that process, and start it again (%w)", state.PID, within.Seconds(), ctx.Err())
+	case err != nil:
 		return fmt.Errorf("the engine does not answer: %w", err)
 	}
 	defer func() { _ = resp.Body.Close() }()
@@ -59,6 +70,19 @@ func (c *client) post(ctx context.Context, path string, body, out any) error {
 		return err
 	}
 	return json.NewDecoder(resp.Body).Decode(out)
+}
+
+// postKept is post of what has to outlive a restart; an error also says why it
+// will not.
+func (c *client) postKept(ctx context.Context, path string, body any) error {
+	var after admin.Status
+	if err := c.post(ctx, path, body, &after); err != nil {
+		return err
+	}
+	if after.Unsaved != "" {
+		return fmt.Errorf("it is done, but a restart undoes it, since it could not be saved: %s", after.Unsaved)
+	}
+	return nil
 }
 
 // refusal is why the engine would not, in its own words.
