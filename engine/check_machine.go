@@ -194,7 +194,7 @@ func checkClock(s *scene) []check {
 		return nil
 	case j.by < 0:
 		return []check{found("clock", isWarning, "Clock", "Let the system set its clock by the network. Decisions of that time stand in the wrong order.",
-			"The clock was set back by %s at %s.", briefly((-j.by).Round(time.Second)), fleet.Moment(j.at, s.now))}
+			"The clock was set back by %s at %s.", lasting(-j.by), fleet.Moment(j.at, s.now))}
 	}
-	return []check{found("clock", isNote, "Clock", "", "The clock went ahead by %s at %s: the machine slept, or its clock was set.", briefly(j.by.Round(time.Second)), fleet.Moment(j.at, s.now))}
+	return []check{found("clock", isNote, "Clock", "", "The clock went ahead by %s at %s: the machine slept, or its clock was set.", lasting(j.by), fleet.Moment(j.at, s.now))}
 }

@@ -181,7 +181,7 @@ func checkDeadlines(s *scene) (out []check) {
 		}
 		for _, model := range slices.Sorted(maps.Keys(slow)) {
 			out = append(out, found("deadline."+r.Name+"/"+model, isWarning, "Deadline of "+r.Name, "Raise timeouts.first_content of "+r.Name+" under runtimes.",
-				"Loading %s takes about %s, and %s gives first content %s: every first try is cut off.", model, briefly(slow[model].Round(time.Second)), r.Name, briefly(limit)).
+				"Loading %s takes about %s, and %s gives first content %s: every first try is cut off.", model, lasting(slow[model]), r.Name, lasting(limit)).
 				of(fleet.DeploymentID{Node: n.Node, Runtime: r.Name, Model: model}).about("runtimes"))
 		}
 	}

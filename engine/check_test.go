@@ -82,16 +82,16 @@ func sceneFaults() map[string]sceneFault {
 		"a size that is rejected": {func(s *scene) { s.first().WeightsBytes, s.policy.UnknownMemory = 0, "reject" }, "memory.unknown", isWarning, "refused", "memory_gb", ""},
 		"a deadline before the load": {func(s *scene) {
 			s.config.Runtimes = []RuntimeConfig{{Name: "ollama", Timeouts: TimeoutsConfig{FirstContent: time.Second}}}
-		}, "deadline.ollama/qwen3:4b", isWarning, "takes about 2s", "timeouts.first_content", ""},
+		}, "deadline.ollama/qwen3:4b", isWarning, "takes about 2 s", "timeouts.first_content", ""},
 		"an alias without models":       {func(s *scene) { s.policy.Aliases["house"] = route.Alias{Models: []string{"gone:1b"}} }, "alias.house", isWarning, "any model of the alias house: gone:1b", "Pull", ""},
 		"an alias that lost one":        {func(s *scene) { s.policy.Aliases["house"] = route.Alias{Models: []string{"gone:1b", "qwen3:4b"}} }, "alias.house", isNote, "No machine has gone:1b", "Pull it", ""},
-		"a circuit that is open":        {func(s *scene) { s.queue.Circuits = []queue.CircuitStatus{{Deployment: id, RetryIn: 15 * time.Second}} }, "circuit.ollama/qwen3:4b", isWarning, "no requests for 15s", "tried again by itself", ""},
+		"a circuit that is open":        {func(s *scene) { s.queue.Circuits = []queue.CircuitStatus{{Deployment: id, RetryIn: 15 * time.Second}} }, "circuit.ollama/qwen3:4b", isWarning, "no requests for 15 s", "tried again by itself", ""},
 		"a circuit that is to be tried": {func(s *scene) { s.queue.Circuits = []queue.CircuitStatus{{Deployment: id}} }, "circuit.ollama/qwen3:4b", isNote, "the next request tries", "Nothing has to be done", ""},
 		"limits of a pool that is not there": {func(s *scene) {
 			s.snap.Nodes[0].Pools = []fleet.Pool{{Name: "ram"}}
 			s.config.Pools = []PoolConfig{{Name: "tiny", MemoryGB: 1}, {Name: "ram"}, {}}
 		}, "pool.unknown.tiny", isWarning, "a pool tiny", "Name the pool ram", ""},
-		"a call that may still run": {func(s *scene) { s.snap.Nodes[0].Uncertain = map[fleet.DeploymentID]time.Duration{id: 90 * time.Second} }, "doubt.ollama/qwen3:4b", isNote, "taken for 1m30s", "passes by itself", ""},
+		"a call that may still run": {func(s *scene) { s.snap.Nodes[0].Uncertain = map[fleet.DeploymentID]time.Duration{id: 90 * time.Second} }, "doubt.ollama/qwen3:4b", isNote, "taken for 1 min 30 s", "passes by itself", ""},
 		"requests that are held": {func(s *scene) {
 			s.queue.Held = []queue.HeldStatus{{Model: "big:70b", Age: 6 * time.Second, Left: 24 * time.Second}}
 		}, "held", isWarning, "Nobody can serve big:70b now", "Resume", ""},
@@ -114,8 +114,8 @@ func sceneFaults() map[string]sceneFault {
 		"a disk that is full":          {func(s *scene) { s.space.Free = 1 << 20 }, "disk", isBroken, "left", "Make room", ""},
 		"a log that is not written":    {func(s *scene) { s.logErr = errors.New("permission denied") }, "log", isNote, "permission denied", "writable", ""},
 		"files that others can read":   {func(s *scene) { s.exposed = []string{"node.key", "config.yaml"} }, "private", isBroken, "can read node.key and config.yaml", "private", "Make private"},
-		"a clock that was set back":    {func(s *scene) { s.jump = jump{s.now, -time.Minute} }, "clock", isWarning, "set back by 1m", "network", ""},
-		"a machine that slept":         {func(s *scene) { s.jump = jump{s.now, time.Hour} }, "clock", isNote, "ahead by 1h", "", ""},
+		"a clock that was set back":    {func(s *scene) { s.jump = jump{s.now, -time.Minute} }, "clock", isWarning, "set back by 1 min", "network", ""},
+		"a machine that slept":         {func(s *scene) { s.jump = jump{s.now, time.Hour} }, "clock", isNote, "ahead by 1 h", "", ""},
 	}
 }
 

@@ -34,7 +34,7 @@ func checkCircuits(s *scene) (out []check) {
 			continue
 		}
 		out = append(out, found("circuit."+c.Deployment.Runtime+"/"+c.Deployment.Model, isWarning, "Failures of "+c.Deployment.Model, "Look at its last decisions, and at its runtime's own log; it is tried again by itself.",
-			"%s failed so often that it gets no requests for %s.", s.nameOf(c.Deployment), briefly(c.RetryIn.Round(time.Second))).of(c.Deployment))
+			"%s failed so often that it gets no requests for %s.", s.nameOf(c.Deployment), lasting(c.RetryIn)).of(c.Deployment))
 	}
 	return out
 }
@@ -45,7 +45,7 @@ func checkDoubts(s *scene) (out []check) {
 		n := &s.snap.Nodes[i]
 		for _, id := range slices.SortedFunc(maps.Keys(n.Uncertain), fleet.DeploymentID.Compare) {
 			out = append(out, found("doubt."+id.Runtime+"/"+id.Model, isNote, "Calls given up", "It passes by itself; restart the runtime if it is stuck.",
-				"A call of %s was given up and may still run: its slot and memory stay taken for %s.", s.nameOf(id), briefly(n.Uncertain[id].Round(time.Second))).of(id))
+				"A call of %s was given up and may still run: its slot and memory stay taken for %s.", s.nameOf(id), lasting(n.Uncertain[id])).of(id))
 		}
 	}
 	return out
@@ -69,7 +69,7 @@ func checkHeld(s *scene) []check {
 	}
 	slices.Sort(models)
 	return []check{found("held", isWarning, "Requests held", "Resume a machine, start a runtime, or pull the model; Try it under Decisions says what is in the way.",
-		"Nobody can serve %s now; who asked waits, at most %s more.", fewOf(models), briefly(left.Round(time.Second)))}
+		"Nobody can serve %s now; who asked waits, at most %s more.", fewOf(models), lasting(left))}
 }
 
 // checkLanes tells of queues in which requests wait for long.
@@ -79,7 +79,7 @@ func checkLanes(s *scene) (out []check) {
 			continue
 		}
 		out = append(out, found("wait."+l.Deployment.Runtime+"/"+l.Deployment.Model, isWarning, "Queue of "+l.Deployment.Model, "Load it on another machine too, or let apps ask for an alias that has a smaller model.",
-			"%d requests wait for %s, the first for %s.", l.Waiting, s.nameOf(l.Deployment), briefly(l.Oldest.Round(time.Second))).of(l.Deployment))
+			"%d requests wait for %s, the first for %s.", l.Waiting, s.nameOf(l.Deployment), lasting(l.Oldest)).of(l.Deployment))
 	}
 	return out
 }

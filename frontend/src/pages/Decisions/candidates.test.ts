@@ -4,7 +4,7 @@ import type { DecisionRecord } from '../../lib/record';
 import { showGolden } from '../../test/golden';
 import decisionFile from '../../../../engine/admin/testdata/wire/decision.json';
 import RecordView from './RecordView.svelte';
-import { inOrder, residencyOf } from './signals';
+import { evidenceOf, inOrder, residencyOf } from './signals';
 
 const decision = decisionFile as unknown as DecisionRecord;
 
@@ -16,6 +16,11 @@ describe('candidates', () => {
     const { container } = render(RecordView, { record: { ...decision, candidates: [first!, unranked, ...rest] } });
     expect(container.querySelectorAll('.rank-terms').length).toBe(rest.length + 1);
     expect([...container.querySelectorAll('.rank-terms')].some((x) => /Ranked 0/.test(x.textContent!))).toBe(false);
+  });
+  it('say what their figures rest on without codes', () => {
+    expect(evidenceOf('prior:bfcl 2026-04 latency:size-heuristic').map((e) => e.text)).toEqual(['quality: BFCL, 2026-04', 'speed estimated']);
+    expect(evidenceOf('prior:operator latency:measured:12').map((e) => e.text)).toEqual(['quality: as its operator says', 'speed measured (12)']);
+    expect(evidenceOf('uncalibrated:size-heuristic')[0]!.says).toBe('Nobody measured it: guessed from its size.');
   });
   it('are not in memory while they are being loaded', () => {
     expect(residencyOf({ ...decision.candidates![0]!, loaded: false, notes: ['loading'] })).toBe('was being loaded');

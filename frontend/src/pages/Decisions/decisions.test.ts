@@ -294,7 +294,7 @@ describe('the page', () => {
     engine({ 'GET /admin/decisions/FAILED': failed, 'GET /admin/decisions': [] });
     showGolden((h) => {
       const r = Object.values(h.state.runtimes).find((x) => x.node_id === studio)!;
-      for (const name of ['ollama', 'llama-server']) h.state.runtimes[`${studio}/${name}`] = { ...r, id: `${studio}/${name}`, name };
+      for (const name of ['ollama', 'llama-server']) h.state.runtimes[`${studio}/${name}`] = { ...r, name };
     });
     show('#/decisions/FAILED');
     const panel = await screen.findByLabelText('Decision');

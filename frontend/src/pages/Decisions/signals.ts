@@ -1,6 +1,7 @@
 // The words and colours for the parts of a score, in the order they stack.
 import { natural } from '../../lib/order';
 import type { Candidate, DecisionRecord, Signal } from '../../lib/record';
+import { provenanceWords } from '../../lib/words';
 
 export const signals: { key: Signal; label: string; says: string }[] = [
   { key: 'warmth', label: 'Warmth', says: 'the model is in memory, or was lately' },
@@ -62,20 +63,21 @@ export interface Evidence {
 
 /** evidenceOf reads an evidence text such as "measured:30 p75:measured:412". */
 export function evidenceOf(text: string): Evidence[] {
-  return text.split(/\s+(?=measured:|prior:|uncalibrated:|p75:)/).filter((t) => t !== '').map(one);
+  return text.split(/\s+(?=measured:|prior:|uncalibrated\b|p75:|latency:)/).filter((t) => t !== '').map(one);
 }
 
 function one(text: string): Evidence {
-  const about = text.startsWith('p75:') ? 'speed' : 'quality';
-  const [kind = '', ...rest] = text.replace(/^p75:/, '').split(':');
+  const about = /^(p75|latency):/.test(text) ? 'speed' : 'quality';
+  const [kind = '', ...rest] = text.replace(/^(p75|latency):/, '').split(':');
   const detail = rest.join(':');
   switch (kind) {
     case 'measured':
       return { tone: 'good', text: `${about} measured (${detail})`, says: `From ${detail} ${about === 'speed' ? 'answers' : 'checked tasks'} here.` };
     case 'prior':
-      return { tone: 'note', text: `${about}: ${detail}`, says: 'Not measured here: from published scores, or as its operator says.' };
+      return { tone: 'note', text: `${about}: ${detail === 'operator' ? 'as its operator says' : provenanceWords(detail)}`, says: 'Not measured here: from published scores, or as its operator says.' };
     case 'uncalibrated':
-      return { tone: 'plain', text: `${about} guessed`, says: `Nobody measured it: ${detail.replaceAll('-', ' ')}.` };
+      return { tone: 'plain', text: `${about} guessed`, says: `Nobody measured it: ${detail === 'size-heuristic' ? 'guessed from its size' : 'nothing is known of it'}.` };
+    case 'size-heuristic':
     case 'heuristic':
       return { tone: 'plain', text: `${about} estimated`, says: 'Nobody measured it: estimated from its size and the machine.' };
   }

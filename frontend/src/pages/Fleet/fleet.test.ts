@@ -59,7 +59,7 @@ describe('the page', () => {
     showGolden();
     render(Fleet);
     const here = screen.getByRole('article', { name: 'studio' });
-    for (const text of ['serving', 'router', 'this machine', '2 running', '2 running, 1 queued', 'Apple M2 Ultra', '144 GB', 'expires in 28 min', 'cool', 'on mains'])
+    for (const text of ['serving', 'router', 'this machine', '2 running', '2 running, 1 queued', 'Apple M2 Ultra', '144 GB', 'its runtime lets it go in 28 min', 'cool', 'on mains'])
       expect(within(here).getAllByText(text, { exact: false }).length, text).toBeGreaterThan(0);
     const tower = screen.getByRole('article', { name: 'tower' });
     for (const text of ['paused', 'a build (until 11:00)', 'ollama', 'memory tight', '91 °C', 'power not known']) expect(within(tower).getAllByText(text, { exact: false }).length, text).toBeGreaterThan(0);

@@ -1,6 +1,7 @@
 import { fireEvent, render, screen } from '@testing-library/svelte';
 import { expect, it } from 'vitest';
 import { engine, showGolden } from '../../test/golden';
+import { traffic } from './traffic.svelte';
 import Traffic from './Traffic.svelte';
 
 it('sends once for a double click, and stops only by its Stop', async () => {
@@ -16,4 +17,16 @@ it('sends once for a double click, and stops only by its Stop', async () => {
   expect(log.asked).toEqual(['POST /admin/test-traffic']);
   expect(screen.queryByText('Stopped')).toBeNull();
   expect(screen.getByRole('button', { name: 'Stop' }).compareDocumentPosition(send) & Node.DOCUMENT_POSITION_PRECEDING).toBeTruthy();
+});
+
+it('is off with its reason where no chat model is loaded', () => {
+  traffic.cancel();
+  traffic.running = false;
+  engine({});
+  showGolden((h) => {
+    for (const d of Object.values(h.state.deployments)) d.residency = 'on_disk';
+  });
+  render(Traffic);
+  expect(screen.getByRole<HTMLButtonElement>('button', { name: /Send/ }).disabled).toBe(true);
+  expect(screen.getByText(/No chat model is loaded: load one in Models/)).toBeTruthy();
 });

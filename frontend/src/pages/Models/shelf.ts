@@ -2,6 +2,7 @@
 // and sorted. Values in, values out.
 import { natural } from '../../lib/order';
 import type { CapabilityView, DeploymentView, LaneView, QualityView } from '../../lib/wire';
+import { provenanceWords } from '../../lib/words';
 
 /** Show is which deployments are listed. */
 export type Show = 'all' | 'loaded' | 'trouble';
@@ -148,7 +149,7 @@ export function evidenceWords(q: QualityView): Evidence {
   const tail = rest.join(':');
   if (head === 'measured') return { kind: 'measured', words: `measured here, ${tail} ${tail === '1' ? 'item' : 'items'}` };
   if (head === 'prior' && tail === 'operator') return { kind: 'said', words: 'you said so' };
-  if (head === 'prior') return { kind: 'published', words: tail };
+  if (head === 'prior') return { kind: 'published', words: provenanceWords(tail) };
   return { kind: 'other', words: q.evidence.replaceAll(':', ', ') };
 }
 

@@ -1,0 +1,18 @@
+// Words that more than one page has for the same thing.
+import { until } from './format';
+import type { DeploymentView } from './wire';
+
+/** taskWord is a task in words: creative writing. */
+export const taskWord = (task: string): string => (task === 'any' ? 'any task' : task.replaceAll('_', ' '));
+
+/** unloads says when a model in memory leaves it if nobody asks for it, '' = nobody knows. Of one that is pinned its runtime alone decides. */
+export function unloads(d: Pick<DeploymentView, 'residency' | 'expires_at' | 'pinned'>, now: number): string {
+  if (d.residency !== 'loaded' || !d.expires_at) return '';
+  return `${d.pinned ? 'its runtime lets it go' : 'unloads'} ${until(d.expires_at, now)}`;
+}
+
+/** provenanceWords are where a published quality comes from: "bfcl 2026-04" is BFCL, 2026-04. */
+export const provenanceWords = (from: string): string => from.replace(/^([a-z]{2,6}) (\d{4}-\d\d)$/, (_, name: string, month: string) => `${name.toUpperCase()}, ${month}`);
+
+/** sentence begins a remedy with a capital, unless it begins with something that is written as it stands: a command, a setting. */
+export const sentence = (text: string): string => (/^(?!bellwether\b|ollama\b)[a-z]+[ ,:]/.test(text) ? text[0]!.toUpperCase() + text.slice(1) : text);
