@@ -270,9 +270,30 @@ func rankWords(operands []any) string {
 		words = t(0) + " is the only one that can serve"
 	}
 	if task := t(2); task != "" {
-		words += " for " + task
+		words += " for " + strings.ReplaceAll(task, "_", " ")
 	}
-	return words + ", score " + t(1) + ": quality " + points(numberOf(operandAt(operands, 4))) + " (" + t(3) + ")"
+	return words + ", score " + t(1) + ": quality " + points(numberOf(operandAt(operands, 4))) + " (" + qualityWords(t(3)) + ")"
+}
+
+// qualityWords says where a quality comes from, for people; its label stands in
+// the record.
+func qualityWords(label string) string {
+	kind, of, _ := strings.Cut(label, ":")
+	switch {
+	case kind == "measured" && of == "1":
+		return "measured on 1 task"
+	case kind == "measured":
+		return "measured on " + of + " tasks"
+	case label == "prior:operator":
+		return "as its operator says"
+	case kind == "prior":
+		return "published: " + of
+	case label == "uncalibrated:size-heuristic":
+		return "guessed from its size"
+	case kind == "uncalibrated":
+		return "guessed"
+	}
+	return label
 }
 
 // nearWords go on with the models whose names are near, else with those there are.
