@@ -150,10 +150,11 @@ type app struct {
 	window   *window.Window
 	notifier *desktop.Notifier
 	awake    func(why string) (release func()) // desktop.StayAwake, but for tests
+	answers  func(address string) bool         // answers, but for tests
 }
 
 func newApp(o Options) *app {
-	a := &app{o: o, client: &client{folders: o.Folders}, notifier: desktop.NewNotifier("Bellwether", desktop.IconName), awake: desktop.StayAwake}
+	a := &app{o: o, client: &client{folders: o.Folders}, notifier: desktop.NewNotifier("Bellwether", desktop.IconName), awake: desktop.StayAwake, answers: answers}
 	a.window = window.New(window.Options{Link: a.client.link, OpenBrowser: o.Browser, Log: o.Log})
 	return a
 }

@@ -47,7 +47,7 @@ type seat struct {
 }
 
 // sit starts a desk whose engine starts as it is told.
-func sit(t *testing.T, start func() (Engine, error)) *seat {
+func sit(t *testing.T, start func() (Engine, error), changes ...func(*app)) *seat {
 	t.Helper()
 	dir := t.TempDir()
 	folders, err := desktop.FoldersUnder(dir)
@@ -60,6 +60,9 @@ func sit(t *testing.T, start func() (Engine, error)) *seat {
 		Login: desktop.NewLoginItem(desktop.LoginOptions{Config: dir}), Browser: func(string) error { return errors.New("no browser in tests") },
 	})
 	a.notifier = nil
+	for _, change := range changes {
+		change(a)
+	}
 	s := &seat{desk: newDesk(ctx, a, stop), end: stop, done: make(chan struct{})}
 	go func() { defer close(s.done); s.run() }()
 	s.tell((*desk).startEngine)
@@ -178,14 +181,14 @@ func TestAnEngineThatFailsIsToldAndStartedAgain(t *testing.T) {
 // behind what the icon says; a click in between makes it no more often.
 func TestATakenPortIsTriedUntilItIsFree(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var starts atomic.Int32
+		var starts, looks atomic.Int32
 		var free atomic.Bool
 		s := sit(t, func() (Engine, error) {
 			if starts.Add(1); free.Load() {
 				return &fakeEngine{}, nil
 			}
 			return nil, &engine.PortTakenError{Address: "localhost:11435", Port: 11435, Owner: "otherd"}
-		})
+		}, func(a *app) { a.answers = func(string) bool { looks.Add(1); return !free.Load() } })
 		defer s.leaves()
 		const why = "otherd holds localhost:11435. End it, and Bellwether starts by itself; or change the setting listen"
 		if got := s.shown(); got.Phase != tray.Down || got.Trouble != why {
@@ -197,8 +200,11 @@ func TestATakenPortIsTriedUntilItIsFree(t *testing.T) {
 		if got := s.shown(); got.Phase != tray.Down || got.Trouble != why {
 			t.Errorf("after a while: %v %q", got.Phase, got.Trouble)
 		}
-		if n := starts.Load(); n < 10 || n > 16 { // 2, 4, 8, 16 s, and every half minute
-			t.Errorf("%d tries in five minutes", n)
+		if n := looks.Load(); n < 9 || n > 14 { // after 2, 6, 14 s and so on, and every half minute
+			t.Errorf("%d looks in five minutes", n)
+		}
+		if n := starts.Load(); n != 2 {
+			t.Errorf("%d starts while the port is taken", n)
 		}
 		free.Store(true)
 		time.Sleep(portMost)
@@ -237,6 +243,24 @@ func TestAnotherProgramsEngineIsAdopted(t *testing.T) {
 			t.Errorf("gone: %v %q", got.Phase, got.Trouble)
 		}
 		s.clicked(tray.Action{Name: tray.Quit}) // ends the icon, whatever runs there
+		<-s.done
+	})
+}
+
+// Without a desktop and without an engine of its own the program is of no use
+// to anyone; a bus that is only started anew is waited for.
+func TestAnIconOfAnothersEngineDoesNotOutliveItsDesktop(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := sit(t, func() (Engine, error) { return nil, &desktop.HeldError{Dir: "x", PID: 7} })
+		s.drop()
+		time.Sleep(dropPatience / 2)
+		s.back()
+		time.Sleep(2 * dropPatience)
+		if got := s.shown(); !got.Theirs {
+			t.Errorf("%+v", got)
+		}
+		s.drop()
+		time.Sleep(dropPatience + lookEvery)
 		<-s.done
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"path/filepath"
 	"time"
 
@@ -17,7 +18,8 @@ import (
 type fault struct {
 	text  string // as it was logged
 	told  bool   // and its owner was notified
-	tries int    // starts that the same taken port has kept from coming about
+	tries int    // looks at the same taken port, the start that found it among them
+	port  *engine.PortTakenError
 }
 
 // How soon a taken port is tried again: at login, programs change places; one
@@ -53,9 +55,15 @@ func (d *desk) fail(err error) {
 		d.tellFault("trouble", "Bellwether does not run", text)
 		return
 	}
+	d.fault.port = taken
+	d.waitForPort()
+}
+
+// waitForPort has the port looked at later.
+func (d *desk) waitForPort() {
 	d.fault.tries++
 	if d.fault.tries > 1 { // it did not pass by itself
-		d.tellFault("port", "Bellwether waits for its port", portText(taken)+" in "+filepath.Join(d.a.o.Folders.Config, "config.yaml")+".")
+		d.tellFault("port", "Bellwether waits for its port", portText(d.fault.port)+" in "+filepath.Join(d.a.o.Folders.Config, "config.yaml")+".")
 	}
 	if d.again != nil {
 		d.again.Stop() // of a start before the last click
@@ -78,12 +86,41 @@ func (d *desk) tellFault(kind, title, text string) {
 	d.work.Go(func() { d.a.remind(kind, title, text) })
 }
 
-// tryPort starts again behind what is shown: only success changes that.
+// tryPort starts again once nobody holds the port, behind what is shown: only
+// success changes that.
 func (d *desk) tryPort() {
-	if d.phase != tray.Down || d.fault.tries == 0 || d.engine != nil || d.making || d.leaving || d.theirs {
+	if !d.waits() {
 		return
 	}
-	d.makeEngine()
+	address := d.fault.port.Address
+	d.work.Go(func() {
+		free := !d.a.answers(address)
+		d.tell(func(d *desk) {
+			switch {
+			case !d.waits():
+			case free:
+				d.makeEngine()
+			default:
+				d.waitForPort()
+			}
+		})
+	})
+}
+
+// waits reports that the port is all that is missing.
+func (d *desk) waits() bool {
+	return d.phase == tray.Down && d.fault.port != nil && d.engine == nil && !d.making && !d.leaving && !d.theirs
+}
+
+// answers reports whether a program takes connections at an address. Asking is
+// cheaper than a start that fails, and leaves nothing in the log.
+func answers(address string) bool {
+	conn, err := net.DialTimeout("tcp", address, portFirst)
+	if err != nil {
+		return false
+	}
+	_ = conn.Close()
+	return true
 }
 
 // CannotStart tells a person who sees no terminal why the program ends at once.

@@ -191,6 +191,10 @@ func TestWithoutASessionBusItServesWithoutAnIcon(t *testing.T) {
 			if status, answer := h.ask(t, "tiny"); status != http.StatusOK {
 				t.Errorf("%d %s", status, answer)
 			}
+			second := launch(t, h.env, "bellwether", "--data-dir", h.dir)
+			if code := second.wait(t); code != exitDone || !strings.Contains(second.out.String(), "runs already at "+h.address) || !strings.Contains(second.out.String(), "no icon can be shown here") {
+				t.Errorf("a second start: exit code %d, %s%s", code, second.out, second.err)
+			}
 			until(t, "the doctor says why", func() bool {
 				return strings.Contains(h.run(t, "doctor").out, "No icon is shown")
 			})
