@@ -98,7 +98,7 @@ describe('a pause', () => {
 describe('models', () => {
   const row = (name) => page().locator(`[data-deployment$="/desk/${name}"]`);
 
-  it('are pulled with their progress shown', async () => {
+  it('are pulled with their progress shown, also when the window is loaded anew meanwhile', async () => {
     await visit.go('Models');
     await button('Pull').click();
     await page().getByRole('dialog').getByRole('textbox').fill('mistral:7b');
@@ -106,6 +106,7 @@ describe('models', () => {
     const job = page().locator('[data-job]', { hasText: 'mistral:7b' });
     await job.getByRole('progressbar').waitFor();
     await until('a percentage', async () => /[1-9]\d? %/.test(await job.innerText()), 5);
+    await page().reload();
     await page().locator('[data-deployment*="mistral:7b"]').waitFor();
   });
 
