@@ -11,7 +11,7 @@ import refusedFile from '../../../../engine/admin/testdata/wire/decision_refused
 import { lookOf } from '../../ui/OutcomeBadge.svelte';
 import Decisions from './Decisions.svelte';
 import RecordView from './RecordView.svelte';
-import { filterOf, filtered, followed, noFilter, sameModel } from './filter';
+import { filterOf, filtered, followed, marks, noFilter, sameModel } from './filter';
 import { evidenceOf, extent, inOrder, ranked } from './signals';
 import { spans, steps, tokensPerSecond, wentOn } from './timeline';
 import { bodyOf, offers, protocols, wrongWith } from './tryit';
@@ -53,6 +53,12 @@ describe('the filter', () => {
     expect(found(one, 'waited out')).toBe(false);
     expect(found(row({ outcome: '', stage: 'held' }), 'held')).toBe(true);
     expect(found(row({ outcome: 'stream_invalid_after_commit' }), 'broke off')).toBe(true);
+  });
+  it('counts as retries what was tried again, not the attempt that was the last', () => {
+    const row = (over: Partial<DecisionRow>) => marks({ ...rows().find((r) => r.outcome === 'ok')!, load_ms: 0, ...over });
+    expect(row({ retries: 1 })).toBe('1× retried');
+    expect(row({ retries: 1, outcome: 'failed', model: '', deployment: '' })).toBe('');
+    expect(row({ retries: 2, outcome: 'failed', model: '', deployment: '' })).toBe('1× retried');
   });
   it('asks for nothing where an address names an outcome that there is not', () => {
     expect(filterOf({ outcome: 'nosuch' })).toEqual(noFilter);

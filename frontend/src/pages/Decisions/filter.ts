@@ -79,5 +79,8 @@ export function followed(live: readonly DecisionRow[], older: readonly DecisionR
 }
 
 /** marks are what a row notes beside its times: that it was tried again, that its model was loaded for it. */
-export const marks = (r: DecisionRow): string =>
-  [r.retries > 0 ? `${count(r.retries)}× retried` : '', r.load_ms > 0 ? 'loaded first' : ''].filter((s) => s !== '').join(', ');
+export function marks(r: DecisionRow): string {
+  // Each attempt that failed counts; where nobody took it after the last one, that was no further try.
+  const again = r.outcome !== '' && r.model === '' ? r.retries - 1 : r.retries;
+  return [again > 0 ? `${count(again)}× retried` : '', r.load_ms > 0 ? 'loaded first' : ''].filter((s) => s !== '').join(', ');
+}
