@@ -23,7 +23,7 @@ const bundleLog = 1000
 
 // Bundle is a zip of what helps to find a fault: how everything stands, the
 // checks, the settings, the fleet as a scenario, the end of the log, versions.
-// No prompt or answer is in any of it; secrets, the owner's folders and (unless
+// No prompt or answer is in any of it; secrets, owners' words, their folders and (unless
 // asked for) the names of machines are taken out of the texts as they are written.
 func (d uiDesk) Bundle(ctx context.Context, names bool) ([]byte, error) {
 	e := d.e
@@ -62,7 +62,7 @@ const bundleReadme = `A support bundle of Bellwether.
 
 It holds the state of one machine's engine, its checks, its settings, the fleet
 as it decides on it, and the end of its log. It holds no prompts, no answers and
-no keys; the owner's folders stand as ~, and machines as machine-1, machine-2 ...
+no keys, nor why an owner paused; the owner's folders stand as ~, and machines as machine-1, machine-2 ...
 unless their names were asked for. Models and apps stand by their names. Read it
 before you send it: it is all plain text.
 `

@@ -38,8 +38,11 @@ func (c *Config) unknownPools() (out []string) {
 			continue
 		}
 		entry := fmt.Sprintf("pools[%d]", i)
-		out = append(out, fmt.Sprintf("%s%s is for a pool %s, which no machine has, so it limits nothing: pools are %s; leave the name out for the one that models go to first",
+		out = append(out, fmt.Sprintf("%s%s is for a pool %s, which no machine has, so it limits nothing: pools are %s; "+poolWarning,
 			entry, c.inLine(entry), p.Name, strings.Join(names, ", ")))
 	}
 	return out
 }
+
+// poolWarning ends the warning of a pool that no machine has.
+const poolWarning = "leave the name out for the one that models go to first"

@@ -116,6 +116,9 @@ func TestFaultsOfARunningEngineAreToldAndPassWhenTheyAreCured(t *testing.T) {
 		{"a pool larger than the machine",
 			change("pools", `[{"memory_gb":60000,"margin_gb":0}]`), change("pools", `[{"memory_gb":1,"margin_gb":0}]`),
 			pool, isWarning, "more than there is", "memory_gb", ""},
+		{"limits of a pool that is not there",
+			change("pools", `[{"name":"tiny","memory_gb":1,"margin_gb":0}]`), change("pools", `[{"memory_gb":1,"margin_gb":0}]`),
+			"pool.unknown.tiny", isWarning, "none of that name", "Name the pool", ""},
 		{"an alias that nobody can serve",
 			change("aliases", `{"house":{"models":["gone:1b"]}}`), change("aliases", "-"),
 			"alias.house", isWarning, "gone:1b", "Pull", ""},
@@ -248,5 +251,23 @@ func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+func TestLimitsOfAPoolThatIsNotThereAreToldOnce(t *testing.T) {
+	r := newRig(t, spec{config: quick, fakes: map[string]runtimetest.FakeConfig{"ollama": {Models: []runtimetest.FakeModel{{Name: "chat:1b"}}}}})
+	var s admin.SettingsAnswer
+	r.owner(t, "GET", "/admin/settings", nil, &s)
+	if code := r.owner(t, "POST", "/admin/settings", admin.SettingsChange{Revision: s.Revision, Changes: changing("pools", `[{"name":"tiny","memory_gb":1,"margin_gb":0.2}]`)}, nil); code != 200 {
+		t.Fatalf("settings: %d", code)
+	}
+	var told []string
+	for _, c := range r.checks(t.Context()) {
+		if strings.Contains(c.Text, "tiny") {
+			told = append(told, c.ID+" "+c.Severity)
+		}
+	}
+	if !slices.Equal(told, []string{"pool.unknown.tiny warning"}) {
+		t.Errorf("told %q", told)
 	}
 }

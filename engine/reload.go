@@ -199,7 +199,9 @@ func (e *Engine) settingsFindings() []admin.Finding {
 			"Changed settings count after a restart: %s.", strings.Join(restart, ", ")))
 	}
 	for _, w := range c.Warnings {
-		if !strings.HasSuffix(w, exposedWarning) { // which the check private tells, with a button
+		told := strings.HasSuffix(w, exposedWarning) || // by the check private, with a button
+			strings.HasSuffix(w, poolWarning) // by checkPools, which knows the pools there are
+		if !told {
 			found = append(found, finding("settings", "note", "", "%s", w))
 		}
 	}

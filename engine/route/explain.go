@@ -287,7 +287,7 @@ func qualityWords(label string) string {
 	case label == "prior:operator":
 		return "as its operator says"
 	case kind == "prior":
-		return "published: " + of
+		return "published: " + strings.ReplaceAll(of, ",", ", ")
 	case label == "uncalibrated:size-heuristic":
 		return "guessed from its size"
 	case kind == "uncalibrated":

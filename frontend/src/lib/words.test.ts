@@ -15,6 +15,7 @@ it('has no code in its words', () => {
   expect(taskWord('creative_writing')).toBe('creative writing');
   expect(taskWord('any')).toBe('any task');
   expect(provenanceWords('bfcl 2026-04')).toBe('BFCL, 2026-04');
+  expect(provenanceWords('bigcodebench,openllm 2025-05')).toBe('BigCodeBench, Open LLM, 2025-05');
   expect(provenanceWords('published scores, 2026-10')).toBe('published scores, 2026-10');
 });
 
