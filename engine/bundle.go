@@ -62,9 +62,9 @@ const bundleReadme = `A support bundle of Bellwether.
 
 It holds the state of one machine's engine, its checks, its settings, the fleet
 as it decides on it, and the end of its log. It holds no prompts, no answers and
-no keys, nor why an owner paused; the owner's folders stand as ~, and machines as machine-1, machine-2 ...
-unless their names were asked for. Models and apps stand by their names. Read it
-before you send it: it is all plain text.
+no keys, nor why an owner paused; the owner's folders stand as ~, and machines
+as machine-1, machine-2 ... unless their names were asked for. Models and apps
+stand by their names. Read it before you send it: it is all plain text.
 `
 
 func indented(v any) string {
