@@ -5,6 +5,7 @@ import { showGolden } from '../../test/golden';
 import decisionFile from '../../../../engine/admin/testdata/wire/decision.json';
 import RecordView from './RecordView.svelte';
 import { evidenceOf, inOrder, residencyOf } from './signals';
+import { noteWord } from './words';
 
 const decision = decisionFile as unknown as DecisionRecord;
 
@@ -21,6 +22,9 @@ describe('candidates', () => {
     expect(evidenceOf('prior:bfcl 2026-04 latency:size-heuristic').map((e) => e.text)).toEqual(['quality: BFCL, 2026-04', 'speed estimated']);
     expect(evidenceOf('prior:operator latency:measured:12').map((e) => e.text)).toEqual(['quality: as its operator says', 'speed measured (12)']);
     expect(evidenceOf('uncalibrated:size-heuristic')[0]!.says).toBe('Nobody measured it: guessed from its size.');
+  });
+  it('have tasks in words in what was noted', () => {
+    expect(noteWord('task_asked: my_model:1b says creative_writing')).toBe('asked what it is about: my_model:1b says creative writing');
   });
   it('are not in memory while they are being loaded', () => {
     expect(residencyOf({ ...decision.candidates![0]!, loaded: false, notes: ['loading'] })).toBe('was being loaded');

@@ -1,6 +1,7 @@
 // The words for what a request needs and why a deployment was left out.
 import type { Requirements } from '../../lib/record';
 import { count } from '../../lib/format';
+import { taskWord } from '../../lib/words';
 
 /** needs are a request's requirements in words, most telling first. */
 export function needs(r: Requirements): string[] {
@@ -47,7 +48,8 @@ const notes: Record<string, string> = {
 export function noteWord(note: string): string {
   const [, code = '', rest = ''] = /^([a-z_]+)(?::\s*(.*))?$/s.exec(note) ?? [];
   if (code === '') return note;
-  return `${notes[code] ?? (rest ? '' : code.replaceAll('_', ' '))} ${rest}`.trim();
+  const said = code === 'task_asked' ? rest.replace(/ says (\S+)$/, (_, task: string) => ` says ${taskWord(task)}`) : rest;
+  return `${notes[code] ?? (rest ? '' : code.replaceAll('_', ' '))} ${said}`.trim();
 }
 
 const changing = new Set(['num_ctx_capped', 'num_ctx_dropped', 'output_clamped', 'thinking_room']);
