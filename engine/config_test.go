@@ -136,7 +136,7 @@ func TestLaterSourcesWin(t *testing.T) {
 		t.Errorf("got %d, %d, %s", c.Routing.MaxRetries, c.Routing.MaxSlots, c.LogLevel)
 	}
 	for key, want := range map[string]string{
-		"routing.max_retries": "flag --routing.max-retries", "routing.max_slots": "env FLEET_MAX_SLOTS",
+		"routing.max_retries": "flag --set", "routing.max_slots": "env FLEET_MAX_SLOTS",
 		"log_level": "file config.yaml:2", "battery": "default",
 	} {
 		if got := c.Source(key); got != want {
