@@ -240,6 +240,22 @@ describe('a flood', () => {
   });
 });
 
+describe('requests that arrive in the same moment', () => {
+  it('are each shown once, and as they ended', async () => {
+    const v = await Visit.open(browser, rig.base);
+    await v.go('Decisions');
+    for (let round = 0; round < 6; round++) {
+      await Promise.all([3, 30, 60, 5, 20, 40, 80].map((max, i) => rig.ask(`twin-${i}`, i % 2 ? 'llama3.2:3b' : 'qwen3:8b', { max })));
+    }
+    await v.page.getByLabel('Search').first().fill('twin-');
+    const shown = async () => (await v.page.getByRole('row').allInnerTexts()).filter((t) => t.includes('twin-'));
+    await until('all 42 to have ended', async () => (await rig.get('/admin/decisions?limit=100')).filter((d) => d.app.startsWith('twin-')).length === 42);
+    await until('none under way', async () => (await shown()).every((t) => t.includes('answered')));
+    assert.equal(await v.page.locator('[aria-rowcount]').first().getAttribute('aria-rowcount'), '43'); // and the heads
+    await v.close(); // it fails where the page had an error
+  });
+});
+
 describe('a machine with 60 models, all in memory, under names without end', () => {
   for (const size of ['large', 'small', 'narrow']) {
     it(`shows all of them, and stays within a ${size} window`, async (t) => {
