@@ -24,12 +24,20 @@ func (s *suite) browserTests(ctx context.Context) error {
 
 // browserSoak measures the UI under the load of a fleet larger than any home's.
 func (s *suite) browserSoak(ctx context.Context) error {
-	return s.inBrowser(ctx, "*.soak.js", 15*time.Minute)
+	if err := s.inBrowser(ctx, "*.soak.js", 15*time.Minute); err != nil {
+		return err
+	}
+	for _, promises := range []string{"acts.test.js", "pages.test.js"} { // times as they are promised
+		if err := s.inBrowser(ctx, promises, 5*time.Minute, "QUIET=1"); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // inBrowser runs the files of browserDir that match a pattern, each for at most
 // a time.
-func (s *suite) inBrowser(ctx context.Context, pattern string, each time.Duration) error {
+func (s *suite) inBrowser(ctx context.Context, pattern string, each time.Duration, env ...string) error {
 	if !exists(filepath.Join(browserDir, "package.json")) || !exists(filepath.Join(uiDir, "package.json")) {
 		fmt.Println("none yet")
 		return nil
@@ -56,10 +64,10 @@ func (s *suite) inBrowser(ctx context.Context, pattern string, each time.Duratio
 	if err := goBuild(ctx, dir, "./cmd/bellwether", "./cmd/fakeruntime"); err != nil {
 		return err
 	}
-	return s.nodeTests(ctx, browserDir, pattern, each,
+	return s.nodeTests(ctx, browserDir, pattern, each, append(env,
 		"CHROMIUM="+browser,
 		"BELLWETHER="+filepath.Join(dir, exe("bellwether")),
-		"FAKERUNTIME="+filepath.Join(dir, exe("fakeruntime")))
+		"FAKERUNTIME="+filepath.Join(dir, exe("fakeruntime")))...)
 }
 
 // prepareBrowser finds Chromium, or installs it where this is a Debian whose

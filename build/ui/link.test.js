@@ -119,6 +119,7 @@ describe('the keyboard alone', () => {
     await p.keyboard.press('g');
     await p.keyboard.press('m');
     await title('Models');
+    await p.getByRole('searchbox').waitFor(); // the page stands, not its title only
     await p.keyboard.press('/');
     await p.keyboard.type('gpt-oss');
     await until('the search', async () => (await p.locator('[data-deployment]').count()) === 1);

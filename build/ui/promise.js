@@ -5,6 +5,10 @@ import { cpus } from 'node:os';
 /** Share of all cores that is busy above which a machine is not quiet, while ours wait for nothing. */
 const busyAbove = 0.15;
 const wanted = 3; // tries in quiet
+
+// A promise is for a machine by itself: soak holds it as it is (QUIET=1). Among
+// all tests, on whatever machine, what takes three times as long is a fault.
+const slack = process.env.QUIET ? 1 : 3;
 const most = 16;
 
 const cores = () => cpus().reduce((n, { times: t }) => ({ idle: n.idle + t.idle, all: n.all + t.idle + t.user + t.nice + t.sys + t.irq }), { idle: 0, all: 0 });
@@ -40,7 +44,8 @@ function stretch() {
  * the machine gave to others just before and after it: what takes too long by
  * itself does so each time.
  */
-export async function within(limit, what, once) {
+export async function within(promised, what, once) {
+  const limit = promised * slack;
   const quiet = [];
   const all = [];
   const own = []; // less the share of others
@@ -57,5 +62,5 @@ export async function within(limit, what, once) {
   const counts = quiet.length === wanted ? quiet.toSorted((a, b) => a - b)[1] : Math.min(...own);
   const list = (times) => times.map((t) => t.toFixed(0)).join(', ');
   console.log(`${what} after ${list(all)} ms; ${quiet.length} in quiet, without others ${list(own)} ms`);
-  assert.ok(counts <= limit, `${what} after ${counts.toFixed(0)} ms, promised are ${limit}: ${list(all)}; in quiet ${list(quiet)}; without others ${list(own)}`);
+  assert.ok(counts <= limit, `${what} after ${counts.toFixed(0)} ms, promised are ${promised}, let pass ${limit}: ${list(all)}; in quiet ${list(quiet)}; without others ${list(own)}`);
 }
