@@ -37,7 +37,7 @@ function stretch() {
 }
 
 /**
- * within shows that something takes at most limit ms. once does it, and gives
+ * within shows that something takes at most the promised ms. once does it, and gives
  * the time it took or what takes one. On a quiet machine the median of three
  * tries counts, as it is. While others keep the machine busy, tries are done
  * again; where no quiet comes the shortest counts, less the share of time that
