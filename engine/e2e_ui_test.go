@@ -383,23 +383,10 @@ func TestABundleHoldsNoSecretsPromptsOrPlaces(t *testing.T) {
 	files := func(path string) map[string]string {
 		t.Helper()
 		a := ask(t, r.client, "GET", r.base+path, "", "X-Fleet-Admin", r.token)
-		z, err := zip.NewReader(bytes.NewReader(a.Body), int64(len(a.Body)))
-		if err != nil || a.Status != 200 {
-			t.Fatalf("%d %v", a.Status, err)
+		if a.Status != 200 {
+			t.Fatalf("%d", a.Status)
 		}
-		out := map[string]string{}
-		for _, f := range z.File {
-			in, err := f.Open()
-			if err != nil {
-				t.Fatal(err)
-			}
-			text, err := io.ReadAll(in)
-			if err != nil {
-				t.Fatal(err)
-			}
-			out[f.Name] = string(text)
-		}
-		return out
+		return filesOf(t, a.Body)
 	}
 	all := files("/admin/bundle")
 	for _, name := range []string{"README.txt", "status.json", "health.json", "settings.json", "jobs.json", "queue.json", "fleet.scenario", "log.txt", "versions.json"} {
@@ -460,7 +447,13 @@ func bundleOf(t *testing.T, r *rig) map[string]string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	z, err := zip.NewReader(bytes.NewReader(text), int64(len(text)))
+	return filesOf(t, text)
+}
+
+// filesOf unpacks an archive.
+func filesOf(t *testing.T, archive []byte) map[string]string {
+	t.Helper()
+	z, err := zip.NewReader(bytes.NewReader(archive), int64(len(archive)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,7 +21,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -215,51 +214,6 @@ func (e *Engine) identity() ([]byte, error) {
 
 // portSetting remembers the port taken when the usual one was not free.
 const portSetting = "listen.port"
-
-// listen opens the app endpoint. Only the very first start with the default
-// address may move to another port; it is remembered, and from then on a taken
-// port is an error that says so.
-func (e *Engine) listen() error {
-	c := e.conf()
-	host, port, err := splitListen(c.Listen)
-	if err != nil {
-		return err
-	}
-	if c.Source("listen") == "default" {
-		saved, known, _ := e.store.Setting(portSetting)
-		if n, err := strconv.Atoi(saved); known && err == nil {
-			port = n
-			e.listeners, err = listenOn(host, port)
-			if err != nil {
-				return err
-			}
-		} else if e.listeners, e.moved, err = firstFree(host, port); err != nil {
-			return err
-		}
-	} else if e.listeners, err = listenOn(host, port); err != nil {
-		return err
-	}
-	actual := e.listeners[0].Addr().(*net.TCPAddr).Port
-	if err := e.store.SetSetting(portSetting, strconv.Itoa(actual)); err != nil && e.moved {
-		e.log.Warn("the port could not be remembered", "err", err)
-	}
-	if ip := net.ParseIP(host); host == "" || ip != nil && (ip.IsUnspecified() || ip.IsLoopback()) {
-		host = "localhost"
-	}
-	e.address = "http://" + net.JoinHostPort(host, strconv.Itoa(actual))
-	return nil
-}
-
-func splitListen(s string) (host string, port int, err error) {
-	host, p, err := net.SplitHostPort(s)
-	if err == nil {
-		port, err = strconv.Atoi(p)
-	}
-	if err != nil {
-		return "", 0, fmt.Errorf("listen: %q is no address like localhost:11435", s)
-	}
-	return host, port, nil
-}
 
 // assemble makes the parts and ties them together. Data flows one way: agent
 // -> registry -> dispatcher -> gateway; what flows back are messages.
@@ -564,26 +518,6 @@ func (e *Engine) keepSnapshot() {
 			e.log.Warn("the fleet's state could not be kept", "err", err)
 		}
 	}
-}
-
-// adminAddress is where commands of this machine dial: loopback, also when
-// the endpoint listens on every address.
-func (e *Engine) adminAddress() string {
-	a := e.listeners[0].Addr().(*net.TCPAddr)
-	host := a.IP.String()
-	if a.IP.IsUnspecified() {
-		host = "127.0.0.1"
-	}
-	return "http://" + net.JoinHostPort(host, strconv.Itoa(a.Port))
-}
-
-// browserAddress is where browsers of this machine find the admin UI: the name
-// that apps are shown, where it stands for loopback.
-func (e *Engine) browserAddress() string {
-	if strings.HasPrefix(e.address, "http://localhost:") {
-		return e.address
-	}
-	return e.adminAddress()
 }
 
 func (e *Engine) close() {

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"net"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -14,6 +13,7 @@ import (
 	"bellwether/engine/admin"
 	"bellwether/engine/pulse"
 	"bellwether/platform/desktop"
+	"bellwether/platform/desktop/desktoptest"
 )
 
 // P-37: checks that hang do not keep Health as it was for ever, silently.
@@ -115,17 +115,7 @@ func TestTheSupervisorIsNotReassuredWhileALoopHangs(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("other systems have no such supervisor")
 	}
-	dir, err := os.MkdirTemp("", "sd") // a socket's path is short
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = os.RemoveAll(dir) }()
-	path := filepath.Join(dir, "notify")
-	conn, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: path, Net: "unixgram"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = conn.Close() }()
+	path, conn := desktoptest.Supervisor(t)
 	words := make(chan struct{})
 	go func() {
 		defer close(words)

@@ -10,9 +10,9 @@ import (
 
 // heapRoom decides how much garbage may gather before it is collected. The
 // live heap is some ten MB, so that Go's own target has a busy router collect a
-// dozen times a second, which takes some 6 percent of its work; an
-// idle one should be small instead. So a busy process gets room, and gives the
-// memory back when the spell is over.
+// dozen times a second, which takes some 6 percent of its work; an idle one
+// should be small instead. So a busy process gets room, and gives the memory
+// back when the spell is over. keepHeap owns it.
 type heapRoom struct {
 	allocated uint64 // bytes in all at the last look; 0 before the first
 	quiet     int    // looks since the last busy one

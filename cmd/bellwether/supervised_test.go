@@ -1,13 +1,12 @@
 package main
 
 import (
-	"net"
-	"os"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"testing"
 	"time"
+
+	"bellwether/platform/desktop/desktoptest"
 )
 
 // P-37: a service says that none of its loops hangs, and one that says nothing
@@ -17,17 +16,7 @@ func TestAServiceTellsItsSupervisorThatAllIsWell(t *testing.T) {
 		t.Skip("other systems have no such supervisor")
 	}
 	t.Parallel()
-	dir, err := os.MkdirTemp("", "sd") // a socket's path is short
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = os.RemoveAll(dir) }()
-	path := filepath.Join(dir, "notify")
-	conn, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: path, Net: "unixgram"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = conn.Close() }()
+	path, conn := desktoptest.Supervisor(t)
 	h := newHome(t, "", map[string]*fake{})
 	h.env = append(slices.Clone(h.env), "NOTIFY_SOCKET="+path, "WATCHDOG_USEC=200000")
 	h.serve(t, anywhere)

@@ -1,26 +1,16 @@
 package desktop
 
 import (
-	"net"
 	"os"
-	"path/filepath"
 	"strconv"
 	"testing"
 	"time"
+
+	"bellwether/platform/desktop/desktoptest"
 )
 
 func TestTheSupervisorIsTold(t *testing.T) {
-	dir, err := os.MkdirTemp("", "sd") // a socket's path is short
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = os.RemoveAll(dir) }()
-	path := filepath.Join(dir, "notify")
-	conn, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: path, Net: "unixgram"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = conn.Close() }()
+	path, conn := desktoptest.Supervisor(t)
 	env := map[string]string{"NOTIFY_SOCKET": path, "WATCHDOG_USEC": "90000000", "WATCHDOG_PID": strconv.Itoa(os.Getpid())}
 	s := FindSupervisor(func(name string) string { return env[name] })
 	if s == nil || s.Every != 45*time.Second {
