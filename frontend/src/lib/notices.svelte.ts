@@ -1,4 +1,4 @@
-// Short messages about what was done, in a corner: toasts. A failed command
+// Short messages about what was done, below the page: toasts. A failed command
 // stays until it is closed; a done one leaves by itself, and can be undone
 // while it is there if its command says how.
 import { ApiError } from './api';
@@ -18,7 +18,8 @@ export interface Notice {
 
 class Notices {
   list = $state.raw<Notice[]>([]);
-  #next = 1;
+  /** The id that the next one gets. */
+  next = 1;
   #timers = new Map<number, ReturnType<typeof setTimeout>>();
 
   /** done says that something was done; with undo, how it is taken back. */
@@ -57,7 +58,7 @@ class Notices {
   }
 
   #add(n: Omit<Notice, 'id'>): number {
-    const id = this.#next++;
+    const id = this.next++;
     this.list = [...this.list.slice(-3), { ...n, id }];
     return id;
   }

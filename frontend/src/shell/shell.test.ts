@@ -14,7 +14,7 @@ import Confirmation from './Confirmation.svelte';
 import { pauses, tomorrow } from './pauses';
 import Sidebar from './Sidebar.svelte';
 import StatusHeader from './StatusHeader.svelte';
-import Toasts from './Toasts.svelte';
+import Toasts from '../ui/Toasts.svelte';
 
 describe('the header', () => {
   it('pauses for as long as was chosen, and offers to resume', async () => {
