@@ -194,15 +194,17 @@ func (s *state) reserve(le *lease, l *lane, m *admission) *fleet.Refusal {
 		c.Need = c.Need.Resized(m.grant.Need)
 		c.MaxLoaded = le.server.maxLoaded()
 	}
-	victims, denial := s.leastEviction(c, m.grant.Evict, needsLoad && l.load == nil)
-	if denial != nil && denial.Kind == budget.DenyMaxLoaded && m.own && l.load == nil {
-		victims, denial = s.leastEviction(c, s.oldestIdle(le.server), true)
+	denial := s.ledger.Reserve(le.key, c)
+	if denial != nil {
+		c.Evict, denial = s.leastEviction(c, m.grant.Evict, needsLoad && l.load == nil, denial)
+		if denial != nil && denial.Kind == budget.DenyMaxLoaded && m.own && l.load == nil {
+			c.Evict, denial = s.leastEviction(c, s.oldestIdle(le.server), true, denial)
+		}
+		if denial == nil {
+			denial = s.ledger.Reserve(le.key, c)
+		}
 	}
 	if denial != nil {
-		return denied(denial)
-	}
-	c.Evict = victims
-	if denial := s.ledger.Reserve(le.key, c); denial != nil {
 		return denied(denial)
 	}
 	if needsLoad {
@@ -219,11 +221,10 @@ func (s *state) reserve(le *lease, l *lane, m *admission) *fleet.Refusal {
 }
 
 // leastEviction finds the shortest head of the plan's victims with which the
-// candidate comes in: what left by itself meanwhile need not be repeated by a
-// neighbour.
-func (s *state) leastEviction(c budget.Candidate, plan []fleet.DeploymentID, may bool) ([]fleet.DeploymentID, *budget.Denial) {
-	denial := s.ledger.Admit(c)
-	if denial == nil || !may {
+// candidate comes in that was denied without: what left by itself meanwhile
+// need not be repeated by a neighbour.
+func (s *state) leastEviction(c budget.Candidate, plan []fleet.DeploymentID, may bool, denial *budget.Denial) ([]fleet.DeploymentID, *budget.Denial) {
+	if !may {
 		return nil, denial
 	}
 	var victims []fleet.DeploymentID

@@ -2,6 +2,7 @@ package dialect
 
 import (
 	"bytes"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -94,7 +95,7 @@ type TextBuilder struct{ buf []byte }
 // Add appends a literal.
 func (b *TextBuilder) Add(t Text) {
 	if in := t.inner(); in != nil {
-		b.buf = append(b.open(), in...)
+		b.buf = append(b.open(len(in)), in...)
 	}
 }
 
@@ -103,7 +104,7 @@ func (b *TextBuilder) AddString(s string) {
 	if s == "" {
 		return
 	}
-	at := len(b.open())
+	at := len(b.open(len(s)))
 	b.buf = AppendString(b.buf, s)
 	b.buf = append(b.buf[:at], b.buf[at+1:len(b.buf)-1]...) // without its quotes
 }
@@ -120,9 +121,10 @@ func (b *TextBuilder) Text() Text {
 	return Text(append(bytes.Clone(b.buf), '"'))
 }
 
-func (b *TextBuilder) open() []byte {
+// open begins the literal, with room for n bytes and both quotes.
+func (b *TextBuilder) open(n int) []byte {
 	if len(b.buf) == 0 {
-		b.buf = append(b.buf, '"')
+		b.buf = append(slices.Grow(b.buf, n+2), '"')
 	}
 	return b.buf
 }

@@ -87,7 +87,10 @@ func (w *jsonWriter) requirements(n *Requirements) {
 	w.strIf(`"primary_task":`, n.PrimaryTask)
 	if len(n.Tasks) > 0 {
 		w.object(`"tasks":`)
-		for _, task := range slices.Sorted(maps.Keys(n.Tasks)) {
+		var room [8]string // more than one text is taken for: nothing to allocate
+		tasks := slices.AppendSeq(room[:0], maps.Keys(n.Tasks))
+		slices.Sort(tasks)
+		for _, task := range tasks {
 			w.comma()
 			w.b = append(dialect.AppendString(w.b, task), ':')
 			w.b = appendFloat(w.b, n.Tasks[task])
