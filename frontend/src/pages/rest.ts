@@ -6,3 +6,6 @@ export { default as Capacity } from './Capacity/Capacity.svelte';
 export { default as Apps } from './Apps/Apps.svelte';
 export { default as Health } from './Health/Health.svelte';
 export { default as Settings } from './Settings/Settings.svelte';
+
+// What the first page shows in a large window only.
+export { default as LastHour } from './Memory/LastHour.svelte';
