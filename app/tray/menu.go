@@ -392,9 +392,9 @@ func open(active, held int) string {
 	case held == 0:
 		return requests(active) + verb(active, " runs", " run")
 	case runs == 0:
-		return requests(held) + verb(held, " waits", " wait")
+		return requests(held) + verb(held, " is held", " are held")
 	default:
-		return requests(runs) + verb(runs, " runs, ", " run, ") + fmt.Sprint(held) + verb(held, " waits", " wait")
+		return requests(runs) + verb(runs, " runs, ", " run, ") + fmt.Sprint(held) + verb(held, " is held", " are held")
 	}
 }
 

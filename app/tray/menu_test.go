@@ -133,11 +133,11 @@ func TestTheMenuTellsWhatHappens(t *testing.T) {
 			"studio: stopping, 1 running", Icon{Sign: SignPaused, Count: 1},
 			[]string{"Stopping: 1 request still to finish", "Quit (1 request runs)", "Now: after 10 seconds it gets an error", "Do not quit"}, []string{"When it has finished", "Pause", "Unload"}},
 
-		{"quitting while one request runs and two wait", studio(func(s *State) { s.Active, s.Running, s.Held = 3, 1, 2 }),
-			"studio: serving, 1 running", Icon{Sign: SignServing, Count: 1}, []string{"Quit (1 request runs, 2 wait)", "When they have finished"}, nil},
+		{"quitting while one request runs and two are held", studio(func(s *State) { s.Active, s.Running, s.Held = 3, 1, 2 }),
+			"studio: serving, 1 running", Icon{Sign: SignServing, Count: 1}, []string{"Quit (1 request runs, 2 are held)", "When they have finished"}, nil},
 
-		{"quitting while one waits for a model", studio(func(s *State) { s.Active, s.Held = 1, 1 }),
-			"studio: serving, 0 running", Icon{Sign: SignServing}, []string{"Quit (1 request waits)"}, []string{"runs"}},
+		{"quitting while one is held", studio(func(s *State) { s.Active, s.Held = 1, 1 }),
+			"studio: serving, 0 running", Icon{Sign: SignServing}, []string{"Quit (1 request is held)"}, []string{"runs"}},
 
 		{"on the way out, once that was chosen", studio(func(s *State) { s.Phase, s.Active, s.Running, s.Ending, s.Asked = Stopping, 2, 2, true, true }),
 			"studio: stopping, 2 running", Icon{Sign: SignPaused, Count: 2},

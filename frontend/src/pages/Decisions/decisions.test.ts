@@ -50,7 +50,7 @@ describe('the filter', () => {
     const found = (r: DecisionRow, text: string) => filtered([r], { ...noFilter, text }).length === 1;
     const one = row({ deployment: 'a1/llama-server/gemma', retries: 2, load_ms: 10 });
     for (const text of ['answered', 'llama-server', '2× retried', 'loaded first', one.node_name, one.app]) expect(found(one, text), text).toBe(true);
-    expect(found(one, 'waited out')).toBe(false);
+    expect(found(one, 'held too long')).toBe(false);
     expect(found(row({ outcome: '', stage: 'held' }), 'held')).toBe(true);
     expect(found(row({ outcome: 'stream_invalid_after_commit' }), 'broke off')).toBe(true);
   });
@@ -326,11 +326,12 @@ describe('the page', () => {
     expect(await screen.findByText('no scenario: nobody was compared')).toBeTruthy();
   });
 
-  it('stands still while it is held, and counts what came', async () => {
+  it('stands still while it is frozen, and counts what came; held is said of requests alone', async () => {
     engine({ 'GET /admin/decisions': [] });
     showGolden();
     show('#/decisions');
-    await fireEvent.click(screen.getByText('Hold'));
+    expect(screen.queryByRole('button', { name: /hold|held/i })).toBeNull();
+    await fireEvent.click(screen.getByText('Freeze'));
     const before = screen.getByRole('grid').getAttribute('aria-rowcount');
     fleet.rows = [{ ...fleet.rows[0]!, request_id: 'NEW' }, ...fleet.rows];
     await tick();
