@@ -62,7 +62,7 @@ func Explain(v *route.View, p *route.Policy, origin string, proto dialect.Protoc
 	}
 	d := route.Decide(v, p, &q)
 	micros := float64(time.Since(began).Nanoseconds()) / 1000
-	x := &admin.Explained{Requirements: needs, Micros: micros, Verdict: d.Verdict, Record: route.ToRecord(d, &q), Text: d.Explain()}
+	x := &admin.Explained{Requirements: needs, Micros: micros, Verdict: d.Verdict, Record: route.ToRecord(d, &q), Text: d.Tell()}
 	if d.Verdict == route.Serve {
 		x.Chosen = d.Chosen.String()
 	} else {

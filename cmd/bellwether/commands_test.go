@@ -108,7 +108,7 @@ func TestDecisionsListWhatWasServedAndRefused(t *testing.T) {
 		}
 	}
 	h.run(t, "decisions").ends(t, exitDone).says(t, "studio/ollama/tiny", "refused").lacks(t, id)
-	h.run(t, "decisions", oldest.RequestID).ends(t, exitDone).says(t, "asked for tiny", "ok on studio/ollama/tiny", "Why:").lacks(t, id)
+	h.run(t, "decisions", oldest.RequestID).ends(t, exitDone).says(t, "asked for tiny", "answered on studio/ollama/tiny", "Why:").lacks(t, id)
 	one := decode[route.Record](t, h.run(t, "decisions", oldest.RequestID, "--json").ends(t, exitDone).out)
 	if one.RequestID != oldest.RequestID || len(one.Candidates) != 1 {
 		t.Errorf("one decision: %+v", one)

@@ -169,7 +169,7 @@ func (e *environ) printDecisions(list []*route.Record, heading bool) error {
 	}
 	for _, r := range list {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", clock(r.At), dash(r.App), dash(r.RequestedModel), servedBy(r),
-			r.Outcome, millis(r.Timing.QueueMs), millis(r.Timing.TTFTMs), millis(r.Timing.TotalMs), tokens(r.Usage), r.RequestID)
+			outcome(r), millis(r.Timing.QueueMs), millis(r.Timing.TTFTMs), millis(r.Timing.TotalMs), tokens(r.Usage), r.RequestID)
 	}
 	return w.Flush()
 }

@@ -29,7 +29,7 @@ func TestUndeclaredParallelismIsLearnedFromTraffic(t *testing.T) {
 		}
 		all.Wait()
 	}
-	h.runWith(t, chat("tiny", false), "explain", "--live", "-").says(t, "slots 8").lacks(t, "slots_learned")
+	h.runWith(t, chat("tiny", false), "explain", "--live", "-").says(t, "slots 8").lacks(t, "learnt from waits")
 	// How soon it is sure depends on how evenly this machine lets them run.
 	for round := range 24 {
 		crowd(1, round%2 == 1)
@@ -37,7 +37,7 @@ func TestUndeclaredParallelismIsLearnedFromTraffic(t *testing.T) {
 			break
 		}
 	}
-	h.runWith(t, chat("tiny", false), "explain", "--live", "-").says(t, "slots 2", "of 2", "slots_learned:")
+	h.runWith(t, chat("tiny", false), "explain", "--live", "-").says(t, "slots 2", "of 2", "its slots are learnt from waits: ")
 
 	// From now on the others wait here, where they could still go elsewhere.
 	crowded := make(chan struct{})

@@ -47,16 +47,16 @@ func (e *environ) printRecord(r *route.Record, called names) {
 		}
 		e.printf("\n  %6.1f  %s\n          %s\n", c.NodeScore, called.of(c.Deployment), signals(&c.Signals))
 		if words := c.RankWords(); words != "" {
-			e.printf("          %s (%s)\n", words, c.Evidence)
+			e.printf("          %s (%s)\n", words, route.EvidenceWords(c.Evidence))
 		}
 		for _, note := range c.Notes {
-			e.printf("          %s\n", note)
+			e.printf("          %s\n", route.NoteWords(note))
 		}
 	}
 	e.printExclusions(r.Exclusions, called)
 	e.printList("Why", r.Reasons)
 	e.printList("Changed on the way", r.Edits)
-	e.printList("Notes", r.Notes)
+	e.printList("Notes", noteWords(r.Notes))
 	e.printParts(r.Parts, called)
 	for _, f := range r.Failover {
 		e.printf("\n  Failed on %s after %s: %s\n", called.of(f.Deployment), millis(f.AfterMs), f.Failure.Message)
@@ -67,7 +67,15 @@ func (e *environ) printRecord(r *route.Record, called names) {
 }
 
 // outcome is how a request ended.
-func outcome(r *route.Record) string { return cmp.Or(string(r.Outcome), "under way") }
+func outcome(r *route.Record) string { return cmp.Or(route.OutcomeWords(r.Outcome), "under way") }
+
+func noteWords(notes []string) []string {
+	var words []string
+	for _, n := range notes {
+		words = append(words, route.NoteWords(n))
+	}
+	return words
+}
 
 // printParts tells where the parts of a batch of embeddings were served.
 func (e *environ) printParts(parts []route.RecordPart, called names) {
@@ -76,7 +84,7 @@ func (e *environ) printParts(parts []route.RecordPart, called names) {
 		if id, ok := fleet.ParseDeploymentID(p.Deployment); ok {
 			where = called.of(id)
 		}
-		e.printf("\n  part %d, inputs %d to %d: %s on %s, queue %s, took %s", i+1, p.First, p.Last, p.Outcome, where, millis(p.QueueMs), millis(p.TookMs))
+		e.printf("\n  part %d, inputs %d to %d: %s on %s, queue %s, took %s", i+1, p.First, p.Last, route.OutcomeWords(p.Outcome), where, millis(p.QueueMs), millis(p.TookMs))
 		if p.Retries > 0 {
 			e.printf(", %d retries", p.Retries)
 		}
@@ -93,7 +101,7 @@ func tasks(n *route.Requirements) string {
 	})
 	var parts []string
 	for _, name := range names {
-		parts = append(parts, fmt.Sprintf("%s %.0f %%", name, 100*n.Tasks[name]))
+		parts = append(parts, fmt.Sprintf("%s %.0f %%", strings.ReplaceAll(name, "_", " "), 100*n.Tasks[name]))
 	}
 	if len(parts) > 0 && !n.Clear {
 		parts[len(parts)-1] += " (unclear)"
@@ -122,7 +130,7 @@ func (e *environ) printExclusions(all map[fleet.DeploymentID][]route.RenderedExc
 	ids, others := route.Nearest(all, mostShown)
 	for _, id := range ids {
 		for _, x := range all[id] {
-			e.printf("\n  out: %s (%s): %s\n       %s\n", called.of(id), x.Code, x.Reason, x.Remedy)
+			e.printf("\n  out: %s (%s): %s\n       %s\n", called.of(id), route.ExclusionWords(x.Code), x.Reason, x.Remedy)
 		}
 	}
 	if others != "" {

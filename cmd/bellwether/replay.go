@@ -26,7 +26,8 @@ type replayedStep struct {
 	SameChoice  bool               `json:"same_choice"`
 	Differences []route.Difference `json:"differences"`
 	Record      *route.Record      `json:"record"`
-	Text        string             `json:"text"`
+	Text        string             `json:"text"` // as the scenario has it, with codes
+	told        string             // for people
 }
 
 // replay decides a scenario's requests again and says whether the decisions are
@@ -47,7 +48,7 @@ func (c *explainCmd) replay(e *environ, text string) error {
 		step := &scenario.Steps[i]
 		r := step.Replay()
 		s := replayedStep{Line: step.Line(), Story: step.Story, Model: step.Query.Model, Verdict: r.Decision.Verdict, Recorded: r.Recorded, Same: r.Same,
-			SameChoice: !r.Recorded || step.SameChoice(&r), Differences: r.Differences, Record: route.ToRecord(r.Decision, &step.Query), Text: r.Text}
+			SameChoice: !r.Recorded || step.SameChoice(&r), Differences: r.Differences, Record: route.ToRecord(r.Decision, &step.Query), Text: r.Text, told: r.Decision.Tell()}
 		if s.Differences == nil {
 			s.Differences = []route.Difference{}
 		}
@@ -80,7 +81,7 @@ func (e *environ) printReplay(all *replayed) {
 		if len(all.Steps) > 1 {
 			e.printf("line %d, ask %s\n", s.Line, s.Model)
 		}
-		e.printf("%s", s.Text)
+		e.printf("%s", s.told)
 		switch {
 		case !s.Recorded:
 			e.printf("no decision is recorded to compare with\n")

@@ -23,7 +23,7 @@ func TestExportedDecisionReplaysToTheSameAnswerOffline(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	h.run(t, "explain", file).ends(t, exitDone).says(t, "serve studio/ollama/tiny", "because", "same decision as recorded", "which was ok").lacks(t, "JSON")
+	h.run(t, "explain", file).ends(t, exitDone).says(t, "serve studio/ollama/tiny", "because", "same decision as recorded", "which was answered").lacks(t, "JSON")
 	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)

@@ -91,7 +91,9 @@ func (e *environ) printStatus(s *admin.Status) {
 		}
 		_ = w.Flush()
 	}
-	if s.Held > 0 {
+	if s.Held == 1 {
+		e.printf("\n1 request is held until something can serve it.\n")
+	} else if s.Held > 1 {
 		e.printf("\n%d requests are held until something can serve them.\n", s.Held)
 	}
 }

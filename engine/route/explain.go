@@ -9,9 +9,8 @@ import (
 	"bellwether/engine/fleet"
 )
 
-// Explain returns the decision in words: the verdict, why, the candidates with
-// their signals, and what kept the others out. `explain` prints it, and the
-// scenarios expect it.
+// Explain returns the decision as scenarios expect it: the verdict, why, the
+// candidates with their signals, and what kept the others out, with codes.
 //
 //	serve studio/ollama/qwen3:8b
 //	  because qwen3:8b is in memory
@@ -20,42 +19,89 @@ import (
 //	out laptop/ollama/qwen3:8b
 //	  paused H: laptop is paused. resume it with `bellwether resume`
 //	others: 3 role, 1 context
-func (d *Decision) Explain() string {
+func (d *Decision) Explain() string { return d.told(coded{}) }
+
+// Tell is Explain for people: words in the place of codes.
+func (d *Decision) Tell() string { return d.told(worded{}) }
+
+// teller names what an explanation has codes for.
+type teller interface {
+	refusal(status int, code string) string
+	exclusion(x Exclusion) string
+	counts(of map[fleet.Code]int) string
+	evidence(labels string) string
+	note(note string) string
+}
+
+type coded struct{}
+
+func (coded) refusal(status int, code string) string {
+	return fmt.Sprintf("refuse %d %s", status, code)
+}
+func (coded) exclusion(x Exclusion) string {
+	if x.Hold {
+		return string(x.Code) + " H"
+	}
+	return string(x.Code)
+}
+func (coded) counts(of map[fleet.Code]int) string {
+	var parts []string
+	for _, code := range slices.Sorted(maps.Keys(of)) {
+		parts = append(parts, fmt.Sprintf("%s %s", comma(int64(of[code])), code))
+	}
+	return strings.Join(parts, ", ")
+}
+func (coded) evidence(labels string) string { return labels }
+func (coded) note(note string) string       { return note }
+
+type worded struct{}
+
+func (worded) refusal(status int, _ string) string {
+	return fmt.Sprintf("refuse with status %d", status)
+}
+func (worded) exclusion(x Exclusion) string {
+	if x.Hold {
+		return ExclusionWords(x.Code) + ", which may pass"
+	}
+	return ExclusionWords(x.Code)
+}
+func (worded) counts(of map[fleet.Code]int) string { return countWords(of) }
+func (worded) evidence(labels string) string       { return EvidenceWords(labels) }
+func (worded) note(note string) string             { return NoteWords(note) }
+
+func (d *Decision) told(t teller) string {
 	var b strings.Builder
-	d.explainVerdict(&b)
+	d.explainVerdict(&b, t)
 	for i := range d.Candidates {
 		if i == mostTold {
 			fmt.Fprintf(&b, "and %s more that could serve\n", comma(int64(len(d.Candidates)-i)))
 			break
 		}
-		d.explainCandidate(&b, &d.Candidates[i])
+		d.explainCandidate(&b, &d.Candidates[i], t)
 	}
-	nearest, more := Nearest(d.Exclusions, mostTold)
+	nearest, left := nearestOf(d.Exclusions, mostTold)
 	for _, id := range nearest {
 		fmt.Fprintf(&b, "out %s\n", d.called(id))
 		for _, x := range d.Exclusions[id] {
-			explainExclusion(&b, x)
+			r := Render(x)
+			fmt.Fprintf(&b, "  %s: %s; %s\n", t.exclusion(x), r.Reason, r.Remedy)
 		}
 	}
-	if more != "" {
-		fmt.Fprintf(&b, "out %s\n", more)
+	if len(left) > 0 {
+		fmt.Fprintf(&b, "out %s more: %s\n", comma(int64(len(d.Exclusions)-len(nearest))), t.counts(left))
 	}
 	if len(d.OtherCodes) > 0 {
-		var parts []string
-		for _, code := range slices.Sorted(maps.Keys(d.OtherCodes)) {
-			parts = append(parts, fmt.Sprintf("%d %s", d.OtherCodes[code], code))
-		}
-		fmt.Fprintf(&b, "others: %s\n", strings.Join(parts, ", "))
+		fmt.Fprintf(&b, "others: %s\n", t.counts(d.OtherCodes))
 	}
 	return b.String()
 }
 
-func (d *Decision) explainVerdict(b *strings.Builder) {
+func (d *Decision) explainVerdict(b *strings.Builder, t teller) {
 	switch d.Verdict {
 	case Serve, Pull:
 		fmt.Fprintf(b, "%s %s\n", d.Verdict, d.called(d.Chosen))
 	case Refuse:
-		fmt.Fprintf(b, "refuse %d %s\n", d.Status, d.RefuseCode)
+		fmt.Fprintf(b, "%s\n", t.refusal(d.Status, d.RefuseCode))
 	default:
 		fmt.Fprintf(b, "%s\n", d.Verdict)
 	}
@@ -99,7 +145,7 @@ func (p *Plan) words() string {
 	return strings.Join(parts, ", ")
 }
 
-func (d *Decision) explainCandidate(b *strings.Builder, c *Candidate) {
+func (d *Decision) explainCandidate(b *strings.Builder, c *Candidate, t teller) {
 	fmt.Fprintf(b, "%s %s = %s\n", d.called(c.Deployment), points(c.NodeScore), c.Signals.words())
 	if words := c.RankWords(); words != "" {
 		fmt.Fprintf(b, "  %s\n", words)
@@ -108,9 +154,9 @@ func (d *Decision) explainCandidate(b *strings.Builder, c *Candidate) {
 	if c.Tokens.Reasoning > 0 {
 		fmt.Fprintf(b, " + %s", comma(int64(c.Tokens.Reasoning)))
 	}
-	fmt.Fprintf(b, " tokens, %s", c.Evidence)
+	fmt.Fprintf(b, " tokens, %s", t.evidence(c.Evidence))
 	for _, n := range c.Notes {
-		fmt.Fprintf(b, ", %s", n)
+		fmt.Fprintf(b, ", %s", t.note(n))
 	}
 	b.WriteString("\n")
 }
@@ -172,15 +218,6 @@ func points(f float64) string {
 		return "0"
 	}
 	return s
-}
-
-func explainExclusion(b *strings.Builder, x Exclusion) {
-	r := Render(x)
-	mark := ""
-	if x.Hold {
-		mark = " H"
-	}
-	fmt.Fprintf(b, "  %s%s: %s; %s\n", r.Code, mark, r.Reason, r.Remedy)
 }
 
 // called writes a deployment's id with its node's name for the node's id.

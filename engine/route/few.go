@@ -47,11 +47,7 @@ func Nearest[X Excluded](all map[fleet.DeploymentID][]X, most int) (ids []fleet.
 	if len(left) == 0 {
 		return ids, ""
 	}
-	var parts []string
-	for _, code := range slices.Sorted(maps.Keys(left)) {
-		parts = append(parts, fmt.Sprintf("%s %s", comma(int64(left[code])), code))
-	}
-	return ids, fmt.Sprintf("%s more: %s", comma(int64(len(all)-len(ids))), strings.Join(parts, ", "))
+	return ids, fmt.Sprintf("%s more: %s", comma(int64(len(all)-len(ids))), countWords(left))
 }
 
 func nearestOf[X Excluded](all map[fleet.DeploymentID][]X, most int) (ids []fleet.DeploymentID, left map[fleet.Code]int) {

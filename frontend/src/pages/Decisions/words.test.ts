@@ -1,7 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { codeWord, noteWord, protocolWord } from './words';
+import { outcomeWords } from '../../ui/OutcomeBadge.svelte';
+import { codes, codeWord, notes, noteWord, protocolWord } from './words';
 import { protocols } from './tryit';
 
 // The engine's own sources say what codes there are.
@@ -12,10 +13,17 @@ const requests = of('dialect');
 const routes = of('route') + of('gateway');
 const all = (text: string, what: RegExp) => [...text.matchAll(what)].map((m) => m[1]!);
 
+it('has the words of the command line, code by code', () => {
+  const table = (name: string) => Object.fromEntries([...new RegExp(`var ${name} = .*\\{\n([^}]*)\\}`).exec(routes)![1]!.matchAll(/^\t"([a-z_]+)": *"(.*)",$/gm)].map((m) => [m[1]!, m[2]!]));
+  expect(codes).toEqual(table('exclusionWords'));
+  expect(notes).toEqual(table('noteWords'));
+  expect(Object.fromEntries(outcomeWords)).toEqual(table('outcomeWords'));
+});
+
 it('has words for whatever leaves a deployment out', () => {
-  const codes = all(exclusions, /\bCode[A-Za-z]+ +Code = "([a-z_]+)"/g);
-  expect(codes.length).toBeGreaterThan(20);
-  for (const c of codes) expect(codeWord(c), c).not.toMatch(/_/);
+  const found = all(exclusions, /\bCode[A-Za-z]+ +Code = "([a-z_]+)"/g);
+  expect(found.length).toBeGreaterThan(20);
+  for (const c of found) expect(codeWord(c), c).not.toMatch(/_/);
   expect(codeWord('circuit_open')).toBe('failed too often');
 });
 

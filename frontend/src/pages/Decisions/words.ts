@@ -25,23 +25,25 @@ export function needs(r: Requirements): string[] {
   return all.filter(([is]) => is).map(([, word]) => word);
 }
 
-const codes: Record<string, string> = {
+/** codes and notes are the engine's tables, engine/route/words.go: a test compares them. */
+export const codes: Record<string, string> = {
   alias_constraint: 'outside the alias', role: 'another kind of model', model_absent: 'does not have the model', field_not_honoured: 'ignores a field',
   identity_unknown: 'weights not known', identity_differs: 'other weights', remote_image: 'no images from the web', no_runtime: 'runtime down',
   failed_before: 'failed it before', circuit_open: 'failed too often', uncertain_hold: 'may still be running', bound: 'bound elsewhere',
   disabled: 'switched off', locality: 'another machine', capability: 'cannot do it', context: 'context too small', admission: 'not let in',
-  draining: 'about to leave', memory: 'no memory', pressure: 'short of memory', battery: 'on battery', meeting: 'in a meeting', availability: 'usually in use', observing: 'still learning',
+  draining: 'about to leave', memory: 'no memory', pressure: 'short of memory', battery: 'on battery', meeting: 'in a meeting', availability: 'usually in use', observing: 'still learning', offline: 'offline', paused: 'paused', busy: 'busy', unhealthy: 'unhealthy',
 };
 
 /** codeWord is an exclusion's code in words. */
 export const codeWord = (code: string): string => codes[code] ?? code.replaceAll('_', ' ');
 
-const notes: Record<string, string> = {
+export const notes: Record<string, string> = {
   loading: 'it was being loaded', late: 'its machine reports late', reload: 'would be loaded again, with a larger context', degraded: 'it runs worse than it could', evicts: 'others would be unloaded for it',
   size_unknown: 'its size is not known', memory_unknown: 'how much memory is free is not known', context_unknown: 'its context is not known', uncertain_hold: 'a call that was given up may still run there',
   num_ctx_capped: 'the context asked for is more than it has', num_ctx_reload: 'would be loaded again for the context asked for', num_ctx_dropped: 'the context asked for is left out: the loaded one is enough',
   output_clamped: 'a smaller output limit: its context leaves no more', thinking_room: 'a larger output limit: it thinks before it answers',
   same_weights_as: 'has the same weights as', slots_learned: 'its slots are learnt from waits:', task_asked: 'asked what it is about:', task_not_asked: 'not asked what it is about:',
+  only_thought: '', thinking_used_all_output: '', empty_answer: '', // what follows says all
 };
 
 /** noteWord is a note of a candidate or a record in words. What follows its code is words already. */
@@ -49,7 +51,7 @@ export function noteWord(note: string): string {
   const [, code = '', rest = ''] = /^([a-z_]+)(?::\s*(.*))?$/s.exec(note) ?? [];
   if (code === '') return note;
   const said = code === 'task_asked' ? rest.replace(/ says (\S+)$/, (_, task: string) => ` says ${taskWord(task)}`) : rest;
-  return `${notes[code] ?? (rest ? '' : code.replaceAll('_', ' '))} ${said}`.trim();
+  return `${notes[code] || (rest ? '' : code.replaceAll('_', ' '))} ${said}`.trim();
 }
 
 const changing = new Set(['num_ctx_capped', 'num_ctx_dropped', 'output_clamped', 'thinking_room']);
