@@ -100,15 +100,23 @@ func TestABrowserIsUnlockedByALinkAndByNothingElse(t *testing.T) {
 
 func TestABuiltUIIsServed(t *testing.T) {
 	dir := t.TempDir()
-	s := spec{config: quick, fakes: map[string]runtimetest.FakeConfig{"ollama": {Models: []runtimetest.FakeModel{{Name: "chat:1b"}}}}, ui: fstest.MapFS{"index.html": {Data: []byte("<title>ours</title>")}}}
+	s := spec{config: quick, fakes: map[string]runtimetest.FakeConfig{"ollama": {Models: []runtimetest.FakeModel{{Name: "chat:1b"}}}}, ui: fstest.MapFS{"index.html": {Data: []byte("<title>ours</title><body></body>")}}}
 	r, err := s.start(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = r.end() }()
 	a := r.get(t, "/ui/")
-	if a.Status != 200 || string(a.Body) != "<title>ours</title>" || !strings.Contains(a.Header.Get("Content-Security-Policy"), "default-src 'self'") {
+	if a.Status != 200 || !strings.HasPrefix(string(a.Body), "<title>ours</title><body>") || !strings.Contains(a.Header.Get("Content-Security-Policy"), "default-src 'self'") {
 		t.Errorf("%d %s %v", a.Status, a.Body, a.Header)
+	}
+	if !strings.Contains(string(a.Body), `<script type="application/json" id="state">{"type":"hello",`) || !strings.Contains(string(a.Body), "chat:1b") {
+		t.Errorf("the state of the moment does not come with the page: %s", a.Body)
+	}
+	for _, no := range [][]string{{"Host", "evil.example"}, {"Origin", "https://evil.example"}, {"X-Forwarded-For", "192.0.2.1"}} {
+		if a := ask(t, r.client, "GET", r.base+"/ui/", "", no...); a.Status < 400 || strings.Contains(string(a.Body), "chat:1b") {
+			t.Errorf("%v gets %d %s", no, a.Status, a.Body)
+		}
 	}
 }
 

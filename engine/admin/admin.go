@@ -132,7 +132,7 @@ func New(c Config) http.Handler {
 	mux.HandleFunc("GET /admin/enter", a.enter)
 	mux.HandleFunc("POST /admin/lock", a.owner(a.lock))
 	mux.Handle("/admin/ui", http.RedirectHandler("/ui/", http.StatusPermanentRedirect))
-	pages := newUI(c.UI)
+	pages := newUI(c.UI, c.Feed)
 	mux.Handle("/ui", pages)
 	mux.Handle("/ui/", pages)
 	if c.Feed != nil {

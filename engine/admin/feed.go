@@ -215,6 +215,7 @@ type watch struct {
 	over  *event.Sub[*route.Record]
 
 	timer *time.Timer
+	until time.Time        // it watches on, also without a reader
 	due   [tasks]time.Time // zero = not
 	last  [tasks]time.Time // when it was done last
 
@@ -249,10 +250,10 @@ func (w *watch) ends() <-chan *route.Record {
 // join takes a reader in and tells it everything.
 func (w *watch) join(r *reader) {
 	w.f.serving.Add(1)
-	if len(w.readers) > 0 {
+	if w.sub != nil {
 		w.flush() // what the others have not been told yet; it may cut the last of them
 	}
-	if len(w.readers) == 0 {
+	if w.sub == nil {
 		w.begin()
 	}
 	w.readers[r] = struct{}{}
@@ -264,17 +265,30 @@ func (w *watch) leave(r *reader) {
 		return
 	}
 	delete(w.readers, r)
-	if len(w.readers) == 0 {
-		w.rest()
+	if len(w.readers) > 0 {
+		return
 	}
+	if w.expects() {
+		w.arm()
+		return
+	}
+	w.rest()
 }
+
+// expects reports whether a page is on its way to being a reader.
+func (w *watch) expects() bool { return w.f.src.Now().Before(w.until) }
 
 // hello sends all of the state as of the last delta.
 func (w *watch) hello(r *reader) {
 	if _, here := w.readers[r]; !here {
 		return // cut meanwhile
 	}
-	w.send(r, w.shelf.hello(w.f.src.Version, w.f.src.Now(), w.seq, w.rows.all(w.shelf)))
+	w.send(r, w.all())
+}
+
+// all is the state as of the last delta, as a hello.
+func (w *watch) all() []byte {
+	return w.shelf.hello(w.f.src.Version, w.f.src.Now(), w.seq, w.rows.all(w.shelf))
 }
 
 var (

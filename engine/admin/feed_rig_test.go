@@ -52,7 +52,20 @@ func get[T any](r *feedRig, from *T) func() T {
 	}
 }
 
+// newFeedRig is one whose feed runs, behind a server.
 func newFeedRig(t testing.TB) *feedRig {
+	r := restingFeed()
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() { defer close(ended); _ = r.feed.Run(ctx) }()
+	s := httptest.NewServer(r.feed)
+	t.Cleanup(func() { stop(); <-ended; s.Close() })
+	r.stop, r.address = stop, "ws"+strings.TrimPrefix(s.URL, "http")
+	return r
+}
+
+// restingFeed is one whose feed is not run yet.
+func restingFeed() *feedRig {
 	r := &feedRig{reg: fleet.NewRegistry("n00", 15*time.Second, 30*time.Second), events: event.NewHub[queue.Event](1024)}
 	policy, book := route.DefaultPolicy(), &evidence.Book{}
 	r.feed = NewFeed(Sources{
@@ -64,12 +77,6 @@ func newFeedRig(t testing.TB) *feedRig {
 		Findings: func(context.Context) []FindingView { return get(r, &r.findings)() },
 		Recent:   func(context.Context, time.Time, int) []*route.Record { return get(r, &r.recent)() },
 	})
-	ctx, stop := context.WithCancel(context.Background())
-	ended := make(chan struct{})
-	go func() { defer close(ended); _ = r.feed.Run(ctx) }()
-	s := httptest.NewServer(r.feed)
-	t.Cleanup(func() { stop(); <-ended; s.Close() })
-	r.stop, r.address = stop, "ws"+strings.TrimPrefix(s.URL, "http")
 	return r
 }
 

@@ -70,6 +70,9 @@ func (w *watch) arm() {
 			first = at
 		}
 	}
+	if len(w.readers) == 0 && w.expects() && w.until.Before(first) {
+		first = w.until
+	}
 	if !first.IsZero() {
 		w.timer.Reset(max(0, first.Sub(w.f.src.Now())))
 	}
@@ -81,6 +84,10 @@ func (w *watch) onTime() {
 		return
 	}
 	now := w.f.src.Now()
+	if len(w.readers) == 0 && !w.expects() {
+		w.rest()
+		return
+	}
 	for t := range tasks {
 		if !w.due[t].IsZero() && !now.Before(w.due[t]) {
 			w.do(t, now)

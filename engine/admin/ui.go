@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"net/http"
 	"path"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -20,12 +21,13 @@ const uiPolicy = "default-src 'self'; img-src 'self' data:; connect-src 'self'; 
 // file, without an extension, is the UI's own to make sense of.
 type ui struct {
 	files  fs.FS // nil = there is none
+	feed   *Feed // whose state comes with the page; nil = it comes without
 	serve  http.Handler
 	packed packed
 }
 
-func newUI(files fs.FS) *ui {
-	u := &ui{files: files}
+func newUI(files fs.FS, feed *Feed) *ui {
+	u := &ui{files: files, feed: feed}
 	if files != nil {
 		u.serve = http.StripPrefix("/ui/", http.FileServerFS(files))
 	}
@@ -75,18 +77,32 @@ func (u *ui) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	u.serve.ServeHTTP(w, r)
 }
 
-// index answers with the page itself, or that it has not changed.
+// index answers with the page itself: with the state of the moment in it, or
+// without one, and then perhaps only that it has not changed.
 func (u *ui) index(w http.ResponseWriter, r *http.Request) {
 	text, err := fs.ReadFile(u.files, "index.html")
 	if err != nil {
 		http.NotFound(w, r)
 		return
 	}
-	sum := sha256.Sum256(text)
 	h := w.Header()
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	if full := u.feed.withState(text, r); full != nil {
+		h.Set("Cache-Control", "no-store")
+		h.Add("Vary", "Accept-Encoding")
+		if packed := packedFor(r, full); packed != nil {
+			h.Set("Content-Encoding", "gzip")
+			full = packed
+		}
+		h.Set("Content-Length", strconv.Itoa(len(full)))
+		if r.Method != http.MethodHead {
+			_, _ = w.Write(full)
+		}
+		return
+	}
+	sum := sha256.Sum256(text)
 	h.Set("Cache-Control", "no-cache")
 	h.Set("ETag", `"`+hex.EncodeToString(sum[:8])+`"`)
-	h.Set("Content-Type", "text/html; charset=utf-8")
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(text))
 }
 

@@ -41,8 +41,21 @@ func pack(files fs.FS, name string) []byte {
 	if err != nil {
 		return nil
 	}
+	return gzipped(text, gzip.BestCompression)
+}
+
+// packedFor returns a text that is sent once as it goes over a line, nil where
+// who asks takes it as it is.
+func packedFor(r *http.Request, text []byte) []byte {
+	if !takesGzip(r) {
+		return nil
+	}
+	return gzipped(text, gzip.BestSpeed)
+}
+
+func gzipped(text []byte, level int) []byte {
 	var out bytes.Buffer
-	z, err := gzip.NewWriterLevel(&out, gzip.BestCompression)
+	z, err := gzip.NewWriterLevel(&out, level)
 	if err != nil {
 		return nil
 	}

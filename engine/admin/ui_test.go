@@ -57,7 +57,7 @@ func TestTheUIIsServedWithItsRules(t *testing.T) {
 // A slow line needs fewer round trips for what is packed.
 func TestAssetsArePackedForWhoTakesThem(t *testing.T) {
 	text := strings.Repeat("export const bell = 'wether';\n", 500)
-	u := newUI(fstest.MapFS{"index.html": {Data: []byte("<html>")}, "assets/app-1a2b.js": {Data: []byte(text)}})
+	u := newUI(fstest.MapFS{"index.html": {Data: []byte("<html>")}, "assets/app-1a2b.js": {Data: []byte(text)}}, nil)
 	ask := func(accepts string) *httptest.ResponseRecorder {
 		r := httptest.NewRequest("GET", "/ui/assets/app-1a2b.js", nil)
 		r.Header.Set("Accept-Encoding", accepts)
@@ -86,7 +86,7 @@ func TestAssetsArePackedForWhoTakesThem(t *testing.T) {
 }
 
 func TestWithoutABuiltUIAPageSaysHowToBuildIt(t *testing.T) {
-	for name, files := range map[string]*ui{"none": newUI(nil), "an empty folder": newUI(fstest.MapFS{".gitkeep": {}})} {
+	for name, files := range map[string]*ui{"none": newUI(nil, nil), "an empty folder": newUI(fstest.MapFS{".gitkeep": {}}, nil)} {
 		w := do(files, "GET", "/ui/", "", "")
 		if w.Code != http.StatusOK || !strings.Contains(w.Body.String(), "go run ./build ui") || !strings.Contains(w.Header().Get("Content-Security-Policy"), "default-src 'none'") {
 			t.Errorf("%s: %d %s", name, w.Code, w.Body)
