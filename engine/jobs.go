@@ -11,7 +11,7 @@ import (
 func pullView(node string, j *agent.Job) admin.JobView {
 	v := admin.JobView{
 		ID: j.ID, Kind: j.Kind, NodeID: node, Runtime: j.Runtime, Model: j.Model,
-		State: "running", Step: j.Progress.Status, StartedAt: j.StartedAt.UTC(), Error: j.Error,
+		State: "running", Step: j.Progress.Status, StartedAt: j.StartedAt.UTC(), Error: j.Error, Lines: []admin.JobLine{},
 	}
 	if p := j.Progress; p.Total > 0 {
 		done := min(p.Completed, p.Total)

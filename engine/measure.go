@@ -20,8 +20,8 @@ import (
 const journalFile = "evals.jsonl"
 
 // measuring is evals and probes: at most one runs at a time, since two would
-// measure each other. A run lives as long as the call that asked for it: with
-// its client's leaving it stops, and what was answered is kept.
+// measure each other. A run ends with its ctx, which is that of the client that
+// waits for it or, in the background, the engine's; what was answered is kept.
 type measuring struct {
 	e       *Engine
 	mu      sync.Mutex // guards what follows
@@ -36,7 +36,7 @@ func (m *measuring) begin(what string) (end func(), p *dialect.Problem) {
 	if m.running != "" {
 		no := false
 		return nil, &dialect.Problem{Status: http.StatusConflict, Code: "already_measuring", Retry: &no,
-			Message: "There is " + m.running + " under way, and two at once would measure each other.", Remedy: "Wait for its end, or stop it with Ctrl-C where it was started."}
+			Message: "There is " + m.running + " under way, and two at once would measure each other.", Remedy: "Wait for its end, or cancel it: under Models in the admin window, or with Ctrl-C in the terminal that it was started in."}
 	}
 	m.running = what
 	return func() {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -118,22 +119,28 @@ func (m *measurer) Probe(ctx context.Context, w ProbeWish, watch func(measure.Fi
 
 func TestAnEvalInTheBackgroundIsAJobThatCanBeCancelled(t *testing.T) {
 	changed := make(chan struct{}, 10)
-	m := &measurer{wait: make(chan struct{}), steps: []measure.Step{{Plan: &measure.Plan{Requests: 4}}, {Name: "qwen", Of: "math", N: 1, Items: 4}}}
+	m := &measurer{wait: make(chan struct{}), steps: []measure.Step{{Plan: &measure.Plan{Requests: 4}}, {Name: "studio/ollama/qwen", Of: "math", N: 1, Items: 4},
+		{Task: &measure.TaskResult{Deployment: fleet.DeploymentID{Node: "n", Runtime: "ollama", Model: "qwen"}, Task: "math", Right: 3, Of: 4, Unanswered: 1, Why: "it was unloaded."}}, {Stopped: "paused"}}}
 	runs := NewRuns(time.Now, func() { changed <- struct{}{} })
 	node := &notes{err: errors.New("none")}
 	api := New(Config{Token: "secret", Measure: m, Runs: runs, Node: node, NodeID: "n",
 		Background: func(work func(context.Context)) bool { go work(context.Background()); return true }})
-	w := do(api, "POST", "/admin/eval", "secret", `{"models":["qwen"],"live":true,"background":true}`)
+	w := do(api, "POST", "/admin/eval", "secret", `{"models":["n/ollama/qwen"],"live":true,"background":true}`)
 	var job JobView
-	if err := json.Unmarshal(w.Body.Bytes(), &job); err != nil || w.Code != http.StatusAccepted || job.Kind != "eval" || job.State != "running" || !job.Cancellable {
+	if err := json.Unmarshal(w.Body.Bytes(), &job); err != nil || w.Code != http.StatusAccepted || job.Kind != "eval" || job.Model != "qwen" || job.State != "running" || !job.Cancellable {
 		t.Fatalf("%d %s", w.Code, w.Body)
 	}
 	<-changed
 	for *runs.List()[0].DoneItems != 1 { // the steps come by themselves
 		runtime.Gosched()
 	}
+	for len(runs.List()[0].Lines) < 2 {
+		runtime.Gosched()
+	}
 	if j := runs.List()[0]; j.Model != "qwen" || j.Step != "math" || *j.TotalItems != 4 || *j.Percent != 25 {
 		t.Errorf("job %+v", j)
+	} else if want := []JobLine{{Deployment: "n/ollama/qwen", About: "math", Text: "3 of 4 right, 1 unanswered: it was unloaded"}, {Text: "paused"}}; !slices.Equal(j.Lines, want) {
+		t.Errorf("lines %+v, want %+v", j.Lines, want)
 	}
 	if w := do(api, "POST", "/admin/jobs/"+job.ID+"/dismiss", "secret", ""); w.Code != 409 || len(runs.List()) != 1 {
 		t.Errorf("dismissed while it runs: %d %s", w.Code, w.Body)

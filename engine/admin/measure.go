@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"strings"
 	"time"
 
 	"bellwether/engine/measure"
@@ -51,7 +52,7 @@ func (a *api) eval(w http.ResponseWriter, r *http.Request) {
 		}
 		return
 	}
-	a.start(w, r, "eval", one(wish.Models), wish.Background, func(ctx context.Context, j *run, line func(any)) error {
+	a.start(w, r, "eval", one(a.NodeID, wish.Models), wish.Background, func(ctx context.Context, j *run, line func(any)) error {
 		return a.Measure.Eval(ctx, wish, func(s measure.Step) {
 			a.Runs.watchEval(j, &s)
 			line(s)
@@ -59,12 +60,15 @@ func (a *api) eval(w http.ResponseWriter, r *http.Request) {
 	}, func(message string) any { return measure.Step{Error: message} })
 }
 
-// one is the model a job is about, "" = several.
-func one(models []string) string {
-	if len(models) == 1 {
-		return models[0]
+// one is the model a job is about, "" = several; node is the one of ids.
+func one(node string, models []string) string {
+	if len(models) != 1 {
+		return ""
 	}
-	return ""
+	if strings.HasPrefix(models[0], node+"/") {
+		return modelOf(models[0])
+	}
+	return models[0]
 }
 
 // probe answers with findings, one a line.
@@ -73,7 +77,7 @@ func (a *api) probe(w http.ResponseWriter, r *http.Request) {
 	if !read(w, r, &wish) {
 		return
 	}
-	a.start(w, r, "probe", one(wish.Models), wish.Background, func(ctx context.Context, j *run, line func(any)) error {
+	a.start(w, r, "probe", one(a.NodeID, wish.Models), wish.Background, func(ctx context.Context, j *run, line func(any)) error {
 		return a.Measure.Probe(ctx, wish, func(f measure.Finding) {
 			a.Runs.watchProbe(j, &f)
 			line(f)

@@ -1,20 +1,28 @@
 package admin
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"bellwether/engine/dialect"
+	"bellwether/engine/fleet"
 	"bellwether/engine/measure"
 )
 
-// runsKept is how many ended evals and probes stay in the list.
-const runsKept = 16
+// runsKept is how many ended evals and probes stay in the list, and linesKept
+// how much of what each found out.
+const (
+	runsKept  = 16
+	linesKept = 64
+)
 
 // Runs are the evals and probes asked for here: what is under way and the last
 // ended ones. Its mutex guards list and what each run shows.
@@ -38,7 +46,7 @@ var errCancelled = errors.New("cancelled by its owner")
 // begin lists a run. done ends it; a
 // run that was refused is taken off the list.
 func (rs *Runs) begin(kind, node, model string, cancel context.CancelCauseFunc) (r *run, done func(error)) {
-	r = &run{JobView: JobView{ID: rand.Text()[:8], Kind: kind, NodeID: node, Model: model, State: "running", StartedAt: rs.now().UTC(), Cancellable: true}, cancel: cancel}
+	r = &run{JobView: JobView{ID: rand.Text()[:8], Kind: kind, NodeID: node, Model: model, State: "running", StartedAt: rs.now().UTC(), Cancellable: true, Lines: []JobLine{}}, cancel: cancel}
 	rs.mu.Lock()
 	rs.list = append(rs.list, r)
 	if n := len(rs.list); n > runsKept && rs.list[0].EndedAt != nil {
@@ -176,7 +184,7 @@ func (a *api) start(w http.ResponseWriter, r *http.Request, kind, model string, 
 func (rs *Runs) Probe(ctx context.Context, m Measurer, node string, wish ProbeWish) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	j, done := rs.begin("probe", node, one(wish.Models), cancel)
+	j, done := rs.begin("probe", node, one(node, wish.Models), cancel)
 	done(m.Probe(ctx, wish, func(f measure.Finding) { rs.watchProbe(j, &f) }))
 }
 
@@ -187,11 +195,17 @@ func (rs *Runs) watchEval(r *run, s *measure.Step) {
 			v.TotalItems, v.DoneItems = ptr(s.Plan.Requests+s.Plan.Done), ptr(0)
 		}
 		if s.Name != "" {
-			v.Model, v.Step = s.Name, s.Of
+			v.Model, v.Step = modelOf(s.Name), s.Of
 		}
 		if s.Task == nil && s.Name != "" && s.N > 0 && v.DoneItems != nil {
 			v.DoneItems = ptr(min(*v.DoneItems+1, *v.TotalItems))
 			v.Percent = ptr(tenth(100 * float64(*v.DoneItems) / float64(max(1, *v.TotalItems))))
+		}
+		if t := s.Task; t != nil {
+			v.tell(JobLine{Deployment: t.Deployment.String(), About: t.Task, Text: gradeWords(t)})
+		}
+		if s.Stopped != "" {
+			v.tell(JobLine{Text: s.Stopped})
 		}
 	})
 }
@@ -203,6 +217,33 @@ func (rs *Runs) watchProbe(r *run, f *measure.Finding) {
 		if v.DoneItems != nil {
 			n += *v.DoneItems
 		}
-		v.DoneItems, v.Model, v.Step = &n, f.Name, f.Capability
+		v.DoneItems, v.Model, v.Step = &n, modelOf(f.Name), f.Capability
+		v.tell(JobLine{Deployment: f.Deployment.String(), About: f.Capability, Support: f.Support.String(), Text: f.Reason})
 	})
+}
+
+// tell adds what was found out; what is too much is left out.
+func (v *JobView) tell(l JobLine) {
+	if len(v.Lines) < linesKept {
+		v.Lines = append(v.Lines, l)
+	}
+}
+
+// gradeWords says how often a model was right.
+func gradeWords(t *measure.TaskResult) string {
+	words := fmt.Sprintf("%d of %d right", t.Right, t.Of)
+	if t.Unanswered > 0 {
+		words += fmt.Sprintf(", %d unanswered", t.Unanswered)
+		if t.Why != "" {
+			words += ": " + strings.TrimSuffix(t.Why, ".")
+		}
+	}
+	return words
+}
+
+// modelOf is the model of a deployment that is called by its machine's name or
+// id; another name stays as it is.
+func modelOf(name string) string {
+	id, _ := fleet.ParseDeploymentID(name)
+	return cmp.Or(id.Model, name)
 }

@@ -68,9 +68,10 @@ func sampleState() State {
 			studio + "/ollama/llama3.2:3b":   {Deployment: studio + "/ollama/llama3.2:3b", Slots: 4, WaitingByApp: map[string]int{}, CircuitRetryAt: inP(12 * time.Second)},
 		},
 		Jobs: map[string]JobView{
-			"K4TQ2M7A": {ID: "K4TQ2M7A", Kind: "pull", NodeID: studio, Runtime: "ollama", Model: "gpt-oss:20b", State: "running", Step: "pulling e7b273f96360", Percent: ptr(37.5), CompletedBytes: ptr(int64(5_163_000_000)), TotalBytes: ptr(int64(13_768_000_000)), StartedAt: ago(95 * time.Second), Cancellable: true},
-			"P9XW3C1D": {ID: "P9XW3C1D", Kind: "eval", NodeID: studio, Model: "qwen3:30b-a3b", State: "running", Step: "coding", Percent: ptr(20.0), DoneItems: ptr(6), TotalItems: ptr(30), StartedAt: ago(5 * time.Minute), Cancellable: true},
-			"A1B2C3D4": {ID: "A1B2C3D4", Kind: "pull", NodeID: studio, Runtime: "ollama", Model: "qwen9:4b", State: "failed", StartedAt: ago(40 * time.Minute), EndedAt: agoP(39 * time.Minute), Error: "pull qwen9:4b: the registry has no such model"},
+			"K4TQ2M7A": {ID: "K4TQ2M7A", Kind: "pull", NodeID: studio, Runtime: "ollama", Model: "gpt-oss:20b", State: "running", Step: "pulling e7b273f96360", Percent: ptr(37.5), CompletedBytes: ptr(int64(5_163_000_000)), TotalBytes: ptr(int64(13_768_000_000)), StartedAt: ago(95 * time.Second), Cancellable: true, Lines: []JobLine{}},
+			"P9XW3C1D": {ID: "P9XW3C1D", Kind: "eval", NodeID: studio, Model: "qwen3:30b-a3b", State: "running", Step: "coding", Percent: ptr(20.0), DoneItems: ptr(6), TotalItems: ptr(30), StartedAt: ago(5 * time.Minute), Cancellable: true,
+				Lines: []JobLine{{Deployment: studio + "/ollama/qwen3:30b-a3b", About: "math", Text: "17 of 20 right"}}},
+			"A1B2C3D4": {ID: "A1B2C3D4", Kind: "pull", NodeID: studio, Runtime: "ollama", Model: "qwen9:4b", State: "failed", StartedAt: ago(40 * time.Minute), EndedAt: agoP(39 * time.Minute), Error: "pull qwen9:4b: the registry has no such model", Lines: []JobLine{}},
 		},
 		Apps: map[string]AppView{
 			"claude-code": {Name: "claude-code", Requests: 184, FailedRequests: 2, RefusedRequests: 1, ActiveRequests: 3, InputTokens: 2_410_331, OutputTokens: 96_402, TTFTP50Ms: ptr(412.0), TotalP50Ms: ptr(6120.5), TotalP95Ms: ptr(31_004.2), LastSeenAt: ago(3 * time.Second),

@@ -25,6 +25,16 @@ type JobView struct {
 	EndedAt        *time.Time `json:"ended_at"`
 	Error          string     `json:"error"`
 	Cancellable    bool       `json:"cancellable"`
+	// Lines are what an eval or probe found out so far, in its order.
+	Lines []JobLine `json:"lines"`
+}
+
+// JobLine is one thing that an eval or probe found out.
+type JobLine struct {
+	Deployment string `json:"deployment"` // its id, "" = it is of the whole run
+	About      string `json:"about"`      // a task or an ability, "" = the run
+	Support    string `json:"support"`    // of an ability: yes, no, unknown
+	Text       string `json:"text"`       // in words
 }
 
 // AppView is one app's use over the last hour.

@@ -88,7 +88,7 @@ func TestNotesAndEvidenceAreSentences(t *testing.T) {
 		"p75:measured:1":                               "speed measured on 1 answer",
 		"prior:operator latency:measured":              "quality as its operator says, speed measured",
 		"uncalibrated:size-heuristic latency:measured": "quality guessed from its size, speed measured",
-		"":                                             "",
+		"": "",
 	} {
 		if got := EvidenceWords(labels); got != want {
 			t.Errorf("%q: got %q, want %q", labels, got, want)

@@ -73,7 +73,7 @@ describe('the golden files', () => {
       ['CapabilityView', Object.values(s.deployments).flatMap((d) => Object.values(d.capabilities))],
       ['QualityView', Object.values(s.deployments).flatMap((d) => d.quality)], ['SpeedView', Object.values(s.deployments).map((d) => d.speed)],
       ['PoolView', Object.values(s.pools)], ['HolderView', Object.values(s.pools).flatMap((p) => p.holders)],
-      ['LaneView', Object.values(s.lanes)], ['JobView', Object.values(s.jobs)], ['AppView', [...Object.values(s.apps), ...apps.apps]], ['TagView', apps.apps.flatMap((a) => a.tags)],
+      ['LaneView', Object.values(s.lanes)], ['JobView', Object.values(s.jobs)], ['JobLine', Object.values(s.jobs).flatMap((j) => j.lines)], ['AppView', [...Object.values(s.apps), ...apps.apps]], ['TagView', apps.apps.flatMap((a) => a.tags)],
       ['KeyView', apps.keys], ['FindingView', Object.values(s.findings)], ['CureView', Object.values(s.findings).flatMap((f) => (f.cure ? [f.cure] : []))],
       ['ContractView', Object.values(s.contracts)], ['AnchorView', Object.values(s.contracts).flatMap((c) => (c.anchor ? [c.anchor] : []))],
       ['AliasView', Object.values(s.aliases)], ['DecisionRow', [...s.rows, ...(delta.rows ?? [])]],

@@ -221,6 +221,16 @@ export interface JobView {
   ended_at: Instant | null;
   error: string;
   cancellable: boolean;
+  /** What an eval or probe found out so far, in its order. */
+  lines: JobLine[];
+}
+
+/** One thing that an eval or probe found out. */
+export interface JobLine {
+  deployment: string; // id, '' = it is of the whole run
+  about: string; // a task or an ability, '' = the run
+  support: '' | 'yes' | 'no' | 'unknown'; // of an ability
+  text: string;
 }
 
 export interface AppView {

@@ -6,6 +6,7 @@ import { notices } from '../../lib/notices.svelte';
 import { session } from '../../lib/session.svelte';
 import { engine, showGolden } from '../../test/golden';
 import Confirmation from '../../shell/Confirmation.svelte';
+import Detail from './Detail.svelte';
 import Jobs from './Jobs.svelte';
 import { orders } from './orders.svelte';
 import Pull from './Pull.svelte';
@@ -46,6 +47,34 @@ it('a pull goes on without this window, which tells of its end', async () => {
   await vi.waitFor(() => expect(notices.list.map((n) => n.text)).toEqual(['phi4:14b is pulled.']));
   await now({ state: 'failed', error: 'no more' }); // heard once
   expect(notices.list).toHaveLength(1);
+});
+
+it('an eval and a probe go on without this window, and every window tells what comes of them', async () => {
+  showGolden();
+  const eval_ = { ...fleet.jobs.P9XW3C1D!, id: 'NEW' };
+  const probe = { ...eval_, id: 'ASKED', kind: 'probe' as const, lines: [], done_items: null, total_items: null, percent: null };
+  const log = engine({ 'POST /admin/eval': eval_, 'POST /admin/probe': probe });
+  const d = fleet.deployments[eval_.lines[0]!.deployment]!;
+  await orders.evaluate({ models: [d.id], items: 5 }, d.model);
+  await orders.probe(d.id, d.model);
+  expect(log.bodies).toEqual([{ models: [d.id], items: 5, live: true, save: true, background: true }, { models: [d.id], background: true }]);
+  const { container } = render(Jobs);
+  const now = async (jobs: object) => {
+    fleet.jobs = { ...jobs } as typeof fleet.jobs;
+    await tick();
+    await tick();
+  };
+  await now({ NEW: eval_, ASKED: { ...probe, done_items: 1, step: 'json_schema', lines: [{ deployment: d.id, about: 'tools', support: 'yes', text: 'it called the tool' }] } });
+  expect(container.querySelectorAll('progress')).toHaveLength(2);
+  expect(screen.getAllByRole('button', { name: 'Cancel' })).toHaveLength(2);
+  expect(container.querySelector('[data-job=ASKED]')!.textContent).toMatch(/1 answer.*JSON by schema/s);
+  const ended = { state: 'done', ended_at: new Date().toISOString(), cancellable: false };
+  await now({ NEW: { ...eval_, ...ended, lines: [...eval_.lines, { deployment: '', about: '', support: '', text: 'the machine was paused' }] }, ASKED: { ...probe, ...ended, lines: [{ deployment: d.id, about: 'tools', support: 'yes', text: 'it called the tool' }] } });
+  await vi.waitFor(() => expect(notices.list.map((n) => n.text)).toEqual([`The eval of ${d.model} ended early: the machine was paused. It goes on there when it is asked for again.`, `${d.model} was asked what it can do.`]));
+  expect(container.querySelector('[data-job=NEW]')!.textContent).toMatch(/math 17 of 20 right, it ended early: the machine was paused/);
+  const detail = render(Detail, { id: d.id });
+  expect(detail.container.textContent).toMatch(/tools\s*it called the tool/);
+  expect(detail.container.textContent).toMatch(/Measured .*: math 17 of 20 right/);
 });
 
 it('a question whether to cancel goes with the run that it is about', async () => {

@@ -1,7 +1,6 @@
 // What the owner orders for models: load, unload, pin, delete, pull, probe, eval.
-// Runs that last are held here and not by a component: an eval ends with the
-// request that asked for it, so it has to outlive a visit to another page. A
-// pull is the engine's, and outlives the window.
+// Those that last are jobs of the engine's, which outlive the window; the feed
+// tells every window how far they are and what came of them.
 import { lines, post, segment } from '../../lib/api';
 import { confirm } from '../../lib/confirm.svelte';
 import { fleet } from '../../lib/fleet.svelte';
@@ -30,38 +29,8 @@ export interface ModelPlan {
   source: string; // measured, heuristic
 }
 
-/** Result is one task's grade of one model. */
-export interface Result {
-  deployment: string;
-  name: string;
-  task: string;
-  right: number;
-  of: number;
-  unanswered?: number;
-  low: number;
-  high: number;
-  seconds: number;
-  saved: boolean;
-  why?: string;
-}
-
 interface Step {
   plan?: Plan;
-  results?: Result[];
-  stopped?: string;
-  error?: string;
-}
-
-/** Found is one ability as a probe established it. */
-export interface Found {
-  deployment: string;
-  name: string;
-  capability: string;
-  support: 'yes' | 'no' | 'unknown';
-  value?: number;
-  reason: string;
-  skipped?: boolean;
-  error?: string;
 }
 
 /** EvalWish is what is graded: one deployment, some tasks, at most so many items of each (0 = all). */
@@ -76,9 +45,6 @@ const loaded = (d: DeploymentView) => fleet.deployments[d.id]?.residency === 'lo
 class Orders {
   /** Deployments whose order is under way. */
   busy = $state.raw<ReadonlySet<string>>(new Set());
-  /** Results of the latest eval, and findings of the latest probe, of this page's session. */
-  results = $state.raw<Result[]>([]);
-  found = $state.raw<Found[]>([]);
 
   async load(d: DeploymentView): Promise<void> {
     if (await this.#run(d, () => post('models/load', { deployment: d.id }))) notices.done(`${d.model} is loaded.`, null, '', { about: `memory ${d.id}`, holds: () => loaded(d) });
@@ -120,13 +86,17 @@ class Orders {
   /** pull begins to fetch a model. It is a job of the engine's, which goes on when this page is left; the feed tells
    *  how far it is, and here its end is heard. True = it has begun; why it has not, refused is told. */
   async pull(model: string, refused: (err: unknown) => void): Promise<boolean> {
-    let id = '';
     try {
-      id = (await post<JobView>('models/pull', { model, background: true })).id;
+      this.#hear((await post<JobView>('models/pull', { model, background: true })).id, () => `${model} is pulled.`);
     } catch (err) {
       refused(err);
       return false;
     }
+    return true;
+  }
+
+  /** #hear tells of a job's end, once: what it failed of, or what it did. */
+  #hear(id: string, did: (j: JobView) => string): void {
     let seen = false;
     const stop = $effect.root(() => {
       $effect(() => {
@@ -138,11 +108,10 @@ class Orders {
         queueMicrotask(() => {
           stop();
           if (j?.state === 'failed') notices.problem(new Error(j.error));
-          else if (j?.state === 'done') notices.done(`${model} is pulled.`, null, '', { about: `pull ${id}` });
+          else if (j?.state === 'done') notices.done(did(j), null, '', { about: `job ${id}` });
         });
       });
     });
-    return true;
   }
 
   cancel = (job: string): Promise<boolean> => carryOut(() => post(`jobs/${segment(job)}/cancel`));
@@ -157,28 +126,17 @@ class Orders {
     return plan;
   }
 
-  /** evaluate runs an eval and keeps its grades. */
-  async evaluate(w: EvalWish): Promise<void> {
-    let end: Step = {};
-    const done = await carryOut(() => lines<Step>('eval', { ...w, live: true, save: true }, (l) => {
-      if (l.results || l.error) end = l;
+  /** evaluate begins an eval that keeps its grades. */
+  async evaluate(w: EvalWish, model: string): Promise<void> {
+    await carryOut(async () => this.#hear((await post<JobView>('eval', { ...w, live: true, save: true, background: true })).id, (j) => {
+      const early = j.lines.find((l) => l.about === '');
+      return early ? `The eval of ${model} ended early: ${early.text}. It goes on there when it is asked for again.` : `${model}: measured.`;
     }));
-    if (end.error) notices.problem(new Error(end.error));
-    if (!done || !end.results) return;
-    this.results = end.results;
-    notices.done(end.stopped ? `The eval ended early: ${end.stopped}. It goes on there when it is asked for again.` : `${w.models.join(', ')}: measured.`);
   }
 
-  /** probe asks deployments what they can do. */
-  async probe(models: string[], name: string): Promise<void> {
-    this.found = [];
-    let failed = '';
-    const done = await carryOut(() => lines<Found>('probe', { models }, (f) => {
-      if (f.error) failed = f.error;
-      else this.found = [...this.found, f];
-    }));
-    if (failed) notices.problem(new Error(failed));
-    else if (done) notices.done(`${name} was asked what it can do.`);
+  /** probe begins to ask a deployment what it can do. */
+  async probe(id: string, model: string): Promise<void> {
+    await carryOut(async () => this.#hear((await post<JobView>('probe', { models: [id], background: true })).id, () => `${model} was asked what it can do.`));
   }
 
   async #run(d: DeploymentView, order: () => Promise<unknown>): Promise<boolean> {

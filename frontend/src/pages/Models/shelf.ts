@@ -107,6 +107,9 @@ const capabilityWords: Record<string, string> = {
   streaming: 'streaming',
 };
 
+/** abilityWord is an ability in words. */
+export const abilityWord = (name: string): string => capabilityWords[name] ?? name.replaceAll('_', ' ');
+
 /** brief are the abilities that a table shows; the others are in the details. */
 const brief = new Set(['chat', 'tools', 'vision', 'thinking', 'embedding', 'insert', 'audio_in']);
 
@@ -120,7 +123,7 @@ export function abilities(d: DeploymentView): Ability[] {
   const order = Object.keys(capabilityWords);
   const rank = (n: string) => (order.includes(n) ? order.indexOf(n) : order.length);
   return Object.entries(d.capabilities)
-    .map(([name, c]) => ({ name, words: capabilityWords[name] ?? name.replaceAll('_', ' '), ...c }))
+    .map(([name, c]) => ({ name, words: abilityWord(name), ...c }))
     .sort((a, b) => rank(a.name) - rank(b.name) || natural(a.name, b.name));
 }
 
