@@ -12,13 +12,15 @@ export const sizes = { small: { width: 900, height: 640 }, usual: { width: 1280,
 
 /** Visit is one browser of one person, with nothing remembered. */
 export class Visit {
-  /** base is the engine's address; link unlocks the page, without one it may only read. */
-  static async open(browser, base, { link, size = sizes.large, theme = 'light', reducedMotion = 'reduce', script } = {}) {
+  /** base is the engine's address; link unlocks the page, without one it may only read; held = its socket gets no
+   *  further than to here, until letGo. */
+  static async open(browser, base, { link, size = sizes.large, theme = 'light', reducedMotion = 'reduce', script, held } = {}) {
     const context = await browser.newContext({ viewport: size, colorScheme: theme, reducedMotion, baseURL: base });
     context.setDefaultTimeout(8000);
     if (script) await context.addInitScript(script);
     const page = await context.newPage();
     const v = new Visit(context, page, new URL(base).origin);
+    if (held) await v.hold();
     await page.goto(link ?? base + '/ui/');
     await page.waitForURL(/\/ui\//);
     await v.ready();
@@ -38,6 +40,15 @@ export class Visit {
     const u = new URL(url);
     if (u.protocol === 'data:') return;
     if (u.host !== new URL(this.origin).host) this.outside.push(url);
+  }
+
+  /** hold keeps the sockets of the page from the engine. */
+  async hold() {
+    const let_ = new Promise((go) => (this.letGo = go));
+    await this.page.routeWebSocket(/\/admin\/ws$/, async (ws) => {
+      await let_;
+      ws.connectToServer();
+    });
   }
 
   /** ready waits until the feed is shown. */

@@ -211,10 +211,25 @@ describe('the page', () => {
     const policy = r.headers.get('content-security-policy') ?? '';
     for (const part of ["default-src 'self'", "style-src 'self'", "connect-src 'self'", "frame-ancestors 'none'"]) assert.ok(policy.includes(part), policy);
     assert.ok(!policy.includes('unsafe'), policy);
-    assert.equal(r.headers.get('cache-control'), 'no-cache');
+    assert.equal(r.headers.get('cache-control'), 'no-store'); // the state of the moment is in it
     const asset = /assets\/[^"]+\.js/.exec(await r.text())[0];
     const a = await fetch(`${rig.base}/ui/${asset}`);
     assert.match(a.headers.get('cache-control'), /immutable/);
+  });
+
+  it('shows its machines before its socket is there, and nothing of it as old', async () => {
+    const v = await Visit.open(browser, rig.base, { link: await rig.enterLink(), held: true });
+    await v.page.locator('main article').first().waitFor();
+    const said = await v.page.evaluate(() => ({ cards: document.querySelectorAll('main article').length, old: document.querySelectorAll('.old, [role=status]').length, text: document.querySelector('main article').innerText }));
+    const state = await rig.state();
+    assert.equal(said.cards, Object.keys(state.nodes).length);
+    assert.ok(said.text.includes(Object.values(state.nodes)[0].name), said.text);
+    assert.equal(said.old, 0);
+    await v.letGo();
+    await rig.ask('held-back/1.0', 'qwen3:8b', { max: 4 });
+    await v.go('Decisions');
+    await v.page.getByRole('main', { name: 'Decisions' }).getByRole('row').filter({ hasText: 'held-back' }).first().waitFor(); // the socket goes on from there
+    await v.close(); // and neither an error nor a breach of the policy stands in the console
   });
 
   it('shows its machines within 300 ms', () => within(300, 'the first card was painted', async () => {

@@ -15,6 +15,7 @@ fleet.start(() => void session.check());
 session.start();
 
 void styled(document).then(() => {
+  fleet.first(document);
   const at = document.getElementById('app')!;
   at.replaceChildren(); // what showed meanwhile
   mount(App, { target: at });

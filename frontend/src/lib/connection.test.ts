@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { Connection, patience, type Effects, type Link, type Socket } from './connection';
 import type { FeedState } from './feed';
+import type { HelloFrame } from './wire';
 import helloFile from '../../../engine/admin/testdata/wire/hello.json';
 
 // The world of a connection by hand: sockets, frames and time.
@@ -74,6 +75,33 @@ describe('the feed', () => {
     expect(w.states).toHaveLength(published + 1);
     expect(cpu()).toBe(50);
     expect(w.states.at(-1)!.seq).toBe(57);
+  });
+
+  it('begins with what came with the page, which the first hello replaces', () => {
+    const page = { ...structuredClone(helloFile), seq: 3 } as unknown as HelloFrame;
+    page.state.aliases = { gone: page.state.aliases.auto! };
+    c.first(page);
+    expect(w.states.at(-1)!.rows).toEqual(page.state.rows);
+    expect(w.links).toEqual([]); // still connecting
+    w.delta(4); // of before the hello that is on its way
+    w.draw();
+    expect(cpu()).toBeUndefined();
+    w.says({ ...helloFile, seq: 9, state: { ...helloFile.state, rows: [] } });
+    expect(link()).toBe('live');
+    expect(w.states.at(-1)!.sections.aliases).not.toHaveProperty('gone');
+    expect(w.states.at(-1)!.rows).toEqual(page.state.rows.filter((r) => r.outcome !== '')); // what had ended is known still
+    w.delta(10, 10);
+    w.draw();
+    expect(cpu()).toBe(10);
+    c.first(page); // comes too late to be of use
+    expect(w.states.at(-1)!.seq).toBe(10);
+  });
+
+  it('is disconnected where the socket fails after the page brought a state', () => {
+    c.first({ ...structuredClone(helloFile), seq: 3 } as unknown as HelloFrame);
+    w.socket.onclose!();
+    expect(link()).toBe('disconnected');
+    expect(w.states).toHaveLength(1);
   });
 
   it('asks for all of the state after a gap, and shows old figures as old until it comes', () => {

@@ -1,10 +1,10 @@
 // One websocket to /admin/ws: opens it, keeps it open, and hands on what comes.
 // It knows nothing of the state's meaning but its numbering.
 import { add, applied, emptyBatch, opened, type Batch, type FeedState } from './feed';
-import type { Frame } from './wire';
+import type { Frame, HelloFrame } from './wire';
 
 /**
- * Link is how the feed stands: connecting (nothing was ever received), live,
+ * Link is how the feed stands: connecting (nothing was ever received over it), live,
  * stale (what is shown may be old: silence, or a gap being closed),
  * disconnected (no socket; what is shown is old).
  */
@@ -70,6 +70,13 @@ export class Connection {
     this.#connect();
   }
 
+  /** first takes the state that came with the page, unless the socket was quicker. */
+  first(hello: HelloFrame): void {
+    if (this.#state) return;
+    this.#state = opened(hello);
+    this.#to.state(this.#state, hello);
+  }
+
   stop(): void {
     this.#stopped = true;
     this.#cancelRetry?.();
@@ -122,7 +129,7 @@ export class Connection {
         this.#attempt = 0;
         this.#state = opened(frame, this.#state?.rows);
         this.#batch = emptyBatch(frame.seq);
-        this.#to.state(this.#state, { version: frame.version, at: frame.at });
+        this.#to.state(this.#state, frame);
         this.#say('live');
         return;
       case 'delta':

@@ -5,7 +5,7 @@ import { Connection, patience, type Effects, type Link, type Socket } from './co
 import { emptySections, type FeedState } from './feed';
 import { natural } from './order';
 import { modelOf, nodeOf } from './record';
-import type { DecisionRow, EngineView, NodeView, Section, Sections } from './wire';
+import type { DecisionRow, EngineView, HelloFrame, NodeView, Section, Sections } from './wire';
 
 class Fleet {
   meta = $state.raw<Sections['meta']>({});
@@ -43,8 +43,8 @@ class Fleet {
     const of = Object.values(this.runtimes).map((r) => r.node_id);
     return new Set(of.filter((id, i) => of.indexOf(id) !== i));
   });
-  /** What is shown is not of now. */
-  old = $derived(this.ready && this.link !== 'live');
+  /** What is shown is not of now. What came with the page is, while its socket is on its way. */
+  old = $derived(this.ready && this.link !== 'live' && this.link !== 'connecting');
 
   #connection: Connection | null = null;
 
@@ -79,6 +79,16 @@ class Fleet {
       window.removeEventListener('online', onOnline);
       c.stop();
     };
+  }
+
+  /** first shows the state that came with the page, if it holds one and the socket has not brought it yet. */
+  first(page: Document): void {
+    const text = page.getElementById('state')?.textContent;
+    try {
+      if (text) this.#connection?.first(JSON.parse(text) as HelloFrame);
+    } catch {
+      // the socket brings it
+    }
   }
 
   /** retry connects at once. */

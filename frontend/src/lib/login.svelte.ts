@@ -30,13 +30,13 @@ class Login {
     await this.#tell({});
   }
 
-  /** start follows the feed, and asks whenever the page is looked at. */
+  /** start follows the feed, and asks whenever the page is looked at, first once it has been painted. */
   start(): () => void {
     const look = () => {
       if (!document.hidden) void this.load();
     };
     window.addEventListener('focus', look);
-    look();
+    const first = requestAnimationFrame(() => setTimeout(look));
     const unfollow = $effect.root(() => {
       $effect(() => {
         const told = fleet.engine?.login;
@@ -45,6 +45,7 @@ class Login {
     });
     return () => {
       window.removeEventListener('focus', look);
+      cancelAnimationFrame(first);
       unfollow();
     };
   }

@@ -31,7 +31,7 @@ class SessionState {
     const mine = ++this.#turn; // an answer that another question overtook is of before
     const before = this.unlocked;
     try {
-      const s = await get<Session>('session');
+      const s = (await early()) ?? (await get<Session>('session'));
       if (mine !== this.#turn) return;
       this.#set(s);
     } catch {
@@ -77,6 +77,20 @@ class SessionState {
     this.unlock = s.unlock;
     if (s.unlocked) this.explaining = false;
   }
+}
+
+declare global {
+  interface Window {
+    /** What public/early.js asked for, until it is taken; null = there was no answer. */
+    bellwetherSession?: Promise<Session | null>;
+  }
+}
+
+// early takes the answer to what was asked before this program came.
+function early(): Promise<Session | null> | undefined {
+  const e = window.bellwetherSession;
+  delete window.bellwetherSession;
+  return e;
 }
 
 export const session = new SessionState();

@@ -50,3 +50,13 @@ it('that ended without a word shows with the first refusal, in every tab', async
   await vi.waitFor(() => expect([a.session.unlocked, b.session.unlocked]).toEqual([false, false]));
   expect(notices.list).toEqual([]);
 });
+
+it('takes what was asked before it was here, and asks itself where there was no answer', async () => {
+  engine();
+  unlocked = false;
+  window.bellwetherSession = Promise.resolve({ unlocked: true, version: 't', node_name: 'n', unlock: '' });
+  expect((await tab()).session.unlocked).toBe(true);
+  expect(window.bellwetherSession).toBeUndefined(); // it is of that moment only
+  window.bellwetherSession = Promise.resolve(null);
+  expect((await tab()).session.unlocked).toBe(false);
+});
