@@ -554,8 +554,11 @@ func TestTheLogIsReadAndKeptInAFile(t *testing.T) {
 	if code := r.owner(t, "GET", "/admin/log", nil, &l); code != 200 || len(l.Lines) == 0 || l.Next == 0 {
 		t.Fatalf("%d %+v", code, l)
 	}
+	if l.File != LogPath(r.opts.Folders) {
+		t.Errorf("the log is said to be in %q", l.File)
+	}
 	r.await(t, "the log to be in its file", func() bool { // an engine answers before it says that it serves
-		text, err := os.ReadFile(filepath.Join(r.opts.Folders.Logs, logFileName))
+		text, err := os.ReadFile(l.File)
 		return err == nil && strings.Contains(string(text), "msg=serving")
 	})
 	if a := r.get(t, "/admin/log"); a.Status != http.StatusForbidden {

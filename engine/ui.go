@@ -1,15 +1,18 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	"bellwether/engine/admin"
 	"bellwether/engine/fleet"
+	"bellwether/engine/queue"
 	"bellwether/engine/route"
 	"bellwether/engine/store"
 )
@@ -33,9 +36,20 @@ func (e *Engine) view() admin.EngineView {
 		Version: e.opts.Version, StartedAt: e.started.UTC().Truncate(time.Millisecond), Address: e.address,
 		NodeID: e.nodeID, NodeName: c.Node.Name, Settled: e.registry.Snapshot().Settled,
 		RouterNodeID: e.nodeID, RouterName: c.Node.Name, RouterHere: true,
+		HeldUntil:        heldUntil(e.queue.Status().Held, time.Now()),
 		SettingsRevision: settingsDesk{e}.revision(), Measuring: e.measuringNow(), WindowAsked: e.windowAsked.Load(), Login: e.loginSeen(),
 		Store: admin.StoreView{OK: health.OK, Reason: health.Reason, DroppedRecords: health.Dropped, WaitingRecords: health.Waiting, FileBytes: health.Bytes},
 	}
+}
+
+// heldUntil is when the first of the held requests is given up, to the second.
+func heldUntil(held []queue.HeldStatus, now time.Time) *time.Time {
+	if len(held) == 0 {
+		return nil
+	}
+	first := slices.MinFunc(held, func(a, b queue.HeldStatus) int { return cmp.Compare(a.Left, b.Left) })
+	at := now.Add(first.Left).Round(time.Second).UTC()
+	return &at
 }
 
 // recent are the latest records; without the file, those in memory.
@@ -173,6 +187,7 @@ func (e *Engine) openLog() {
 	e.logs = admin.NewLogBook()
 	others := []slog.Handler{e.opts.Log.Handler()}
 	if e.logFile, e.logErr = openLogFile(e.opts.Folders.Logs, logFileName); e.logErr == nil {
+		e.logs.File = LogPath(e.opts.Folders)
 		var level slog.Leveler = slog.LevelInfo
 		if e.opts.Level != nil {
 			level = e.opts.Level

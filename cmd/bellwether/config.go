@@ -75,16 +75,22 @@ func (c *configCheckCmd) Run(e *environ) error {
 	return nil
 }
 
-type configPathCmd struct{}
+type configPathCmd struct {
+	Log bool `help:"Print where the log file is instead."`
+}
 
-func (configPathCmd) Run(e *environ) error {
+func (c *configPathCmd) Run(e *environ) error {
 	folders, err := e.folders()
 	if err != nil {
 		return err
 	}
 	if e.cli.JSON {
-		return e.json(map[string]string{"path": configPath(folders)})
+		return e.json(map[string]string{"path": configPath(folders), "log": engine.LogPath(folders)})
 	}
-	e.printf("%s\n", configPath(folders))
+	path := configPath(folders)
+	if c.Log {
+		path = engine.LogPath(folders)
+	}
+	e.printf("%s\n", path)
 	return nil
 }

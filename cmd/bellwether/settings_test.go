@@ -33,6 +33,9 @@ func TestConfigShowsValueSourceDefaultAndUnit(t *testing.T) {
 	h.run(t, "config", "show", "--changed").ends(t, exitDone).says(t, "routing.max_retries", "600").lacks(t, "log_level")
 	h.run(t, "config", "check").ends(t, exitDone).says(t, "The settings are right")
 	h.run(t, "config", "path").ends(t, exitDone).says(t, filepath.Join(h.dir, "config.yaml"))
+	if path := strings.TrimSpace(h.run(t, "config", "path", "--log").ends(t, exitDone).out); filepath.Base(path) != "bellwether.log" || !strings.HasPrefix(path, h.dir) {
+		t.Errorf("the log is in %q", path)
+	}
 }
 
 func TestWrongSettingsNameFileLineKeyValueAndWhatIsAllowed(t *testing.T) {

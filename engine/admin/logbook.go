@@ -20,6 +20,10 @@ const (
 // LogBook keeps the last lines of the log in memory, for the admin UI. Its
 // mutex guards lines and seq.
 type LogBook struct {
+	// File is where the lines are written as well, "" = nowhere. It is set before
+	// the book is used.
+	File string
+
 	mu    sync.Mutex
 	lines []LogLine // a ring: line seq lies at seq % logLines
 	seq   uint64    // of the last line, 0 = none yet
@@ -56,7 +60,7 @@ func (b *LogBook) Tail(after uint64, most int, least slog.Level) LogAnswer {
 	}
 	kept := b.seq - uint64(len(b.lines)) // the number before the oldest that is kept
 	from := max(after, kept)
-	out := LogAnswer{Lines: []LogLine{}, Next: b.seq}
+	out := LogAnswer{Lines: []LogLine{}, Next: b.seq, File: b.File}
 	if after > 0 {
 		out.Lost = from - after
 	}

@@ -140,6 +140,8 @@ type LogAnswer struct {
 	Next uint64 `json:"next"`
 	// Lost counts lines that were asked for and are no longer kept.
 	Lost uint64 `json:"lost"`
+	// File has these lines and older ones, "" = none is written.
+	File string `json:"file"`
 }
 
 // LogLine is one line of the log.

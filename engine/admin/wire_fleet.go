@@ -26,6 +26,9 @@ type EngineView struct {
 	// HeldRequests those of them that nobody can serve at present.
 	ActiveRequests int `json:"active_requests"`
 	HeldRequests   int `json:"held_requests"`
+	// HeldUntil is when the first of those held is refused if nobody can serve it
+	// until then; null = none is held.
+	HeldUntil *time.Time `json:"held_until"`
 
 	// AppsComplete is false when requests of the last hour are missing in the
 	// section apps.

@@ -51,7 +51,7 @@ func sampleState() State {
 			Version: "0.4.0", StartedAt: ago(26 * time.Hour), Address: "http://localhost:11435",
 			NodeID: studio, NodeName: "studio", Settled: true,
 			RouterNodeID: studio, RouterName: "studio", RouterHere: true, RouterEpoch: 0,
-			ActiveRequests: 4, HeldRequests: 1, AppsComplete: true, SettingsRevision: "9b1c6f02d4e87a35",
+			ActiveRequests: 4, HeldRequests: 1, HeldUntil: inP(21 * time.Second), AppsComplete: true, SettingsRevision: "9b1c6f02d4e87a35",
 			Store: StoreView{OK: true, WaitingRecords: 2, FileBytes: 18_432_000},
 			Login: LoginView{Known: true, On: true, Can: true, Entry: "System Settings, General, Login Items"},
 		}},
@@ -379,7 +379,7 @@ func sampleHistory() History {
 }
 
 func sampleLog() LogAnswer {
-	return LogAnswer{Next: 109, Lost: 0, Lines: []LogLine{
+	return LogAnswer{Next: 109, Lost: 0, File: "/home/ann/.local/state/bellwether/log/bellwether.log", Lines: []LogLine{
 		{Seq: 106, At: ago(26 * time.Hour), Level: "info", Message: "serving", Attrs: []LogAttr{{"address", "http://localhost:11435"}, {"node", "studio"}}},
 		{Seq: 107, At: ago(10 * time.Minute), Level: "warn", Message: "the pull failed", Attrs: []LogAttr{{"model", "qwen9:4b"}, {"err", "the registry has no such model"}}},
 		{Seq: 108, At: ago(time.Minute), Level: "debug", Message: "observed"},

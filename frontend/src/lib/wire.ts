@@ -19,6 +19,8 @@ export interface EngineView {
   router_epoch: number;
   active_requests: number;
   held_requests: number;
+  /** When the first of those held is refused if nobody can serve it until then. */
+  held_until: Instant | null;
   /** False when requests of the last hour are missing in the section apps. */
   apps_complete: boolean;
   settings_revision: string;
@@ -532,6 +534,8 @@ export interface LogAnswer {
   lines: LogLine[];
   next: number;
   lost: number;
+  /** Has these lines and older ones; '' = none is written. */
+  file: string;
 }
 
 export interface LogLine {

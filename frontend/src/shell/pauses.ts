@@ -2,7 +2,8 @@
 
 export interface Pause {
   label: string;
-  said: string; // as the message after it says it
+  /** When it ends, null = when it is resumed. */
+  until(now: Date): Date | null;
   /** The command's body, by this browser's clock and time zone. */
   body(now: Date): { reason: string; seconds?: number; until?: string };
 }
@@ -10,9 +11,9 @@ export interface Pause {
 const reason = 'paused in the admin window';
 
 export const pauses: readonly Pause[] = [
-  { label: 'For 1 hour', said: 'for 1 hour', body: () => ({ reason, seconds: 3600 }) },
-  { label: 'Until tomorrow', said: 'until tomorrow', body: (now) => ({ reason, until: tomorrow(now).toISOString() }) },
-  { label: 'Until resumed', said: 'until it is resumed', body: () => ({ reason }) },
+  { label: 'For 1 hour', until: (now) => new Date(now.getTime() + 3_600_000), body: () => ({ reason, seconds: 3600 }) },
+  { label: 'Until tomorrow', until: tomorrow, body: (now) => ({ reason, until: tomorrow(now).toISOString() }) },
+  { label: 'Until resumed', until: () => null, body: () => ({ reason }) },
 ];
 
 /** tomorrow is 06:00 of the next day, local time: before that it is still tonight. */

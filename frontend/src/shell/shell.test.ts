@@ -26,6 +26,7 @@ describe('the header', () => {
     await fireEvent.click(screen.getByRole('menuitem', { name: 'For 1 hour' }));
     await vi.waitFor(() => expect(notices.list).toHaveLength(1));
     expect(log.bodies[0]).toMatchObject({ seconds: 3600 });
+    expect(notices.list[0]!.text).toMatch(/^studio is paused until (\d+ \w{3} )?\d\d:\d\d\.$/);
     await fireEvent.click(await screen.findByText('Resume'));
     await vi.waitFor(() => expect(log.asked).toEqual(['POST /admin/pause', 'POST /admin/resume']));
   });
@@ -43,7 +44,7 @@ describe('the header', () => {
       await tick();
     };
     await feed(true);
-    expect(notices.list.map((n) => n.text)).toEqual(['studio is paused.']);
+    expect(notices.list.map((n) => n.text)).toEqual(['studio is paused until it is resumed.']);
     await feed(false); // resumed from elsewhere
     expect(notices.list).toEqual([]);
   });
@@ -62,6 +63,21 @@ describe('the header', () => {
     expect(paused(at(later.getTime()))).toMatch(/paused\s*until 23:58\s*Resume/);
     expect(paused(at(later.getTime() + 86_400_000))).toMatch(/until \d+ \w+ 23:58/);
     expect(paused(null)).toContain('until resumed');
+  });
+
+  it('says until when a request is held, with the day where that is not today', () => {
+    const said = (until: string | null) => {
+      showGolden((hello) => Object.assign(hello.state.meta.engine!, { held_requests: 1, held_until: until }));
+      const { container, unmount } = render(StatusHeader, { title: 'Fleet' });
+      const text = container.querySelector('.load')!.textContent!.replace(/\s+/g, ' ');
+      unmount();
+      return text;
+    };
+    const soon = new Date(now.ms);
+    soon.setHours(23, 58, 30, 0);
+    expect(said(soon.toISOString())).toMatch(/, 1 held until 23:58:30/);
+    expect(said(new Date(soon.getTime() + 86_400_000).toISOString())).toMatch(/1 held until \d+ \w{3} 23:58/);
+    expect(said(null)).toMatch(/1 held ?$/);
   });
 
   it('says how to unlock instead of acting while it may only read', async () => {

@@ -2,11 +2,13 @@ import { fireEvent, render, screen } from '@testing-library/svelte';
 import { describe, expect, it, vi } from 'vitest';
 import { notices } from '../../lib/notices.svelte';
 import { engine, showGolden } from '../../test/golden';
+import { session } from '../../lib/session.svelte';
 import Checks from './Checks.svelte';
+import Log from './Log.svelte';
 import hello from '../../../../engine/admin/testdata/wire/hello.json';
 import log from '../../../../engine/admin/testdata/wire/log.json';
 import type { FindingView, HelloFrame, LogLine } from '../../lib/wire';
-import { beginning, counted, heard, isCommand, kept, ranked, verdict } from './findings';
+import { beginning, counted, extent, heard, isCommand, kept, ranked, verdict } from './findings';
 
 const findings = (hello as unknown as HelloFrame).state.findings;
 const lines = log.lines as unknown as LogLine[];
@@ -57,4 +59,25 @@ describe('the log', () => {
     expect(kept(lines, lines, 2).map((l) => l.seq)).toEqual([107, 108]);
     expect(kept(lines, [{ ...lines[0]!, seq: 109 }], 2).map((l) => l.seq)).toEqual([108, 109]);
   });
+});
+
+it('says what of the log is shown', () => {
+  expect(extent(3, lines)).toBe('Shown: the last 3 lines');
+  expect(extent(2, lines)).toBe('Shown: 2 of the last 3 lines');
+  expect(extent(1, [{ ...lines[0]!, seq: 1 }])).toBe('Shown: 1 line since the start');
+});
+
+it('says where older lines of the log are, or that they are nowhere', async () => {
+  const shown = async (file: string) => {
+    engine({ 'GET /admin/log': { ...log, file } });
+    showGolden();
+    session.unlocked = true;
+    const { container, unmount } = render(Log);
+    await vi.waitFor(() => expect(container.textContent).toMatch(/Shown: 2 of the last 3 lines/));
+    const said = container.querySelector('.bar')!.textContent;
+    unmount();
+    return said;
+  };
+  expect(await shown('/var/log/bellwether.log')).toMatch(/older ones are in\s*\/var\/log\/bellwether\.log/);
+  expect(await shown('')).toMatch(/older ones are not kept: no log file is written/);
 });

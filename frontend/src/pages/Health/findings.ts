@@ -1,4 +1,5 @@
 // The checks as the page lists them, and the log's filter. Values in, values out.
+import { count, plural } from '../../lib/format';
 import { natural } from '../../lib/order';
 import { modelOf } from '../../lib/record';
 import type { FindingView, LogLine, Severity } from '../../lib/wire';
@@ -48,6 +49,13 @@ export function heard(line: LogLine, least: Level, text: string): boolean {
 export function kept(tail: readonly LogLine[], fresh: readonly LogLine[], most = 2000): LogLine[] {
   const last = tail.at(-1)?.seq ?? -1;
   return tail.concat(fresh.filter((l) => l.seq > last)).slice(-most);
+}
+
+/** extent says what of the log is shown: of the lines here, how many pass, and which those are. */
+export function extent(shown: number, lines: readonly LogLine[]): string {
+  const n = plural(lines.length, 'line');
+  const all = (lines[0]?.seq ?? 1) <= 1 ? `${n} since the start` : `the last ${n}`;
+  return shown === lines.length ? `Shown: ${all}` : `Shown: ${count(shown)} of ${all}`;
 }
 
 /** beginning says what a finding's button only sets going; '' = it does it at once. */
