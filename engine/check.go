@@ -86,6 +86,7 @@ type scene struct {
 
 	space    desktop.Space // of the disk that holds the data folder
 	spaceErr error
+	shelves  []shelf  // where runtimes of this machine keep models, as far as it is known
 	exposed  []string // names of private files that others can read
 	logErr   error    // why the log is not written, nil = it is
 	jump     jump
@@ -113,7 +114,7 @@ type actions struct {
 var sceneChecks = []func(*scene) []check{
 	checkNodes, checkPower, checkHeat, checkRuntimes, checkModels, checkCapabilities, checkGrades, checkSizes, checkDeadlines,
 	checkPools, checkApprovals, checkAliases, checkCircuits, checkDoubts, checkHeld, checkLanes, checkFailures,
-	checkRecords, checkDisk, checkLog, checkLogin, checkLoops, checkTray, checkPrivate, checkClock,
+	checkRecords, checkDisk, checkShelves, checkLog, checkLogin, checkLoops, checkTray, checkPrivate, checkClock,
 }
 
 // checks runs all of them, the worst first. Every id is there once. Where one
@@ -218,6 +219,7 @@ func (e *Engine) scene(ctx context.Context) *scene {
 	if s.space, s.spaceErr = desktop.SpaceAt(ctx, e.opts.Folders.Data); e.space.Load() != nil {
 		s.space = *e.space.Load()
 	}
+	s.shelves = e.shelves.look(ctx, s.now, e.agent.Shelves)
 	owner := ownerNode{e.node}
 	s.do = actions{
 		refresh: owner.Refresh,

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"bellwether/engine/agent"
 	"bellwether/engine/fleet"
 	"bellwether/engine/queue"
 	"bellwether/engine/route"
@@ -112,10 +113,16 @@ func sceneFaults() map[string]sceneFault {
 		"a database that was replaced": {func(s *scene) { s.store.Notes = []store.Note{{Text: "the damaged database was moved aside"}} }, "store.note", isNote, "moved aside", "", ""},
 		"a disk nearly full":           {func(s *scene) { s.space.Free = 1 << 30 }, "disk", isWarning, "1 GB left", "Make room", ""},
 		"a disk that is full":          {func(s *scene) { s.space.Free = 1 << 20 }, "disk", isBroken, "left", "Make room", ""},
-		"a log that is not written":    {func(s *scene) { s.logErr = errors.New("permission denied") }, "log", isNote, "permission denied", "writable", ""},
-		"files that others can read":   {func(s *scene) { s.exposed = []string{"node.key", "config.yaml"} }, "private", isBroken, "can read node.key and config.yaml", "private", "Make private"},
-		"a clock that was set back":    {func(s *scene) { s.jump = jump{s.now, -time.Minute} }, "clock", isWarning, "set back by 1 min", "network", ""},
-		"a machine that slept":         {func(s *scene) { s.jump = jump{s.now, time.Hour} }, "clock", isNote, "ahead by 1 h", "", ""},
+		"a models' disk nearly full": {func(s *scene) {
+			s.space.Total, s.shelves = 100<<30, []shelf{{agent.Shelf{Runtime: "ollama", Folder: "/big/models"}, desktop.Space{Free: 1 << 30, Total: 500 << 30}}}
+		}, "disk.ollama", isWarning, "ollama's models (/big/models) has 1 GB left", "Make room there", ""},
+		"a models' disk that is full": {func(s *scene) {
+			s.space.Total, s.shelves = 100<<30, []shelf{{agent.Shelf{Runtime: "ollama", Folder: "/big/models"}, desktop.Space{Free: 1 << 20, Total: 500 << 30}}}
+		}, "disk.ollama", isBroken, "left", "none can be pulled", ""},
+		"a log that is not written":  {func(s *scene) { s.logErr = errors.New("permission denied") }, "log", isNote, "permission denied", "writable", ""},
+		"files that others can read": {func(s *scene) { s.exposed = []string{"node.key", "config.yaml"} }, "private", isBroken, "can read node.key and config.yaml", "private", "Make private"},
+		"a clock that was set back":  {func(s *scene) { s.jump = jump{s.now, -time.Minute} }, "clock", isWarning, "set back by 1 min", "network", ""},
+		"a machine that slept":       {func(s *scene) { s.jump = jump{s.now, time.Hour} }, "clock", isNote, "ahead by 1 h", "", ""},
 	}
 }
 
@@ -212,5 +219,13 @@ func TestChecksThatFoundNothingSaySo(t *testing.T) {
 		if c.ID == "store.dropped" {
 			t.Error("records were lost, and none is said to be")
 		}
+	}
+}
+
+func TestADiskOfModelsThatIsFullIsToldOnce(t *testing.T) {
+	t.Parallel()
+	s := &scene{space: desktop.Space{Free: 1 << 30, Total: 100 << 30}, shelves: []shelf{{agent.Shelf{Runtime: "ollama", Folder: "/home/x/.ollama/models"}, desktop.Space{Free: 1<<30 - 4096, Total: 100 << 30}}}}
+	if c := checkShelves(s); len(c) != 1 || c[0].Severity != isOK {
+		t.Errorf("on the disk of the data folder: %+v", c)
 	}
 }

@@ -100,6 +100,7 @@ type Engine struct {
 	clock     clockWatch
 	approvals approvals
 	space     atomic.Pointer[desktop.Space] // in place of the disk's, in tests
+	shelves   shelves
 
 	nodeID      string
 	token       string

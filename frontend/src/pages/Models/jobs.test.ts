@@ -120,10 +120,14 @@ it('a refused name stays to be mended, with why; a pull that began closes the di
     'POST /admin/models/pull': new Response(JSON.stringify({ error: { code: 'invalid_model_name', message: 'The model name "a//b" is not well formed.', remedy: 'Write it as a library has it.' } }), { status: 400 }),
   };
   const log = engine(answers);
-  showGolden((h) => Object.assign(h.state.findings, { disk: { id: 'disk', severity: 'ok', title: 'Disk', text: 'The disk of the data folder has 52 GB left.', remedy: '', setting: '', deployment: '', cure: null, dismissable: false } }));
+  const found = { severity: 'ok', remedy: '', setting: '', deployment: '', cure: null, dismissable: false };
+  showGolden((h) => Object.assign(h.state.findings, {
+    disk: { ...found, id: 'disk', title: 'Disk', text: 'The disk of the data folder has 52 GB left.' },
+    'disk.ollama': { ...found, id: 'disk.ollama', title: "Disk of ollama's models", text: "The disk of ollama's models (/big/models) has 400 GB left." },
+  }));
   const onclose = vi.fn();
   render(Pull, { onclose });
-  expect(screen.getByText(/of memory free now\. The disk of the data folder has 52 GB left\./)).toBeTruthy();
+  expect(screen.getByText(/of memory free now\. The disk of ollama's models \(\/big\/models\) has 400 GB left\. You can/)).toBeTruthy();
   const field = screen.getByRole<HTMLInputElement>('textbox');
   await fireEvent.input(field, { target: { value: 'phi4:14b' } });
   await fireEvent.click(screen.getByRole('button', { name: 'Pull' }));
