@@ -21,26 +21,28 @@ const (
 	pageLead = 5 * time.Second
 )
 
-// withState puts the state into the page, so that it shows figures before its
-// socket brings any: the frame that a reader is welcomed with, as a block of data
-// that no browser runs. It is nil where the page comes without: its asker may not
-// read the feed, or the state is too large or too long in coming.
-func (f *Feed) withState(page []byte, r *http.Request) []byte {
-	at := bytes.LastIndex(page, []byte("</body>"))
-	if f == nil || at < 0 || !mayRead(r) {
-		return nil
-	}
-	state := f.welcome(r.Context())
+// stateAt is where in a page its state goes: before the end of its body; false
+// where it comes without, because it has no such place or its asker may not read
+// the feed.
+func (f *Feed) stateAt(page []byte, r *http.Request) (at int, ok bool) {
+	at = bytes.LastIndex(page, []byte("</body>"))
+	return at, at >= 0 && f != nil && mayRead(r)
+}
+
+// stateBlock is the state of the moment for a page, so that it shows figures
+// before its socket brings any: the frame that a reader is welcomed with, as a
+// block of data that no browser runs. It is nil where the state is too large, or
+// too long in coming.
+func (f *Feed) stateBlock(ctx context.Context) []byte {
+	state := f.welcome(ctx)
 	if state == nil || len(state) > pageMost {
 		return nil
 	}
 	var out bytes.Buffer
-	out.Grow(len(page) + len(state) + len(state)/8)
-	out.Write(page[:at])
+	out.Grow(len(state) + len(state)/8)
 	out.WriteString(`<script type="application/json" id="state">`)
 	json.HTMLEscape(&out, state)
 	out.WriteString("</script>\n  ")
-	out.Write(page[at:])
 	return out.Bytes()
 }
 

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"net/http"
 	"path"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -87,23 +86,35 @@ func (u *ui) index(w http.ResponseWriter, r *http.Request) {
 	}
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
-	if full := u.feed.withState(text, r); full != nil {
-		h.Set("Cache-Control", "no-store")
-		h.Add("Vary", "Accept-Encoding")
-		if packed := packedFor(r, full); packed != nil {
-			h.Set("Content-Encoding", "gzip")
-			full = packed
-		}
-		h.Set("Content-Length", strconv.Itoa(len(full)))
-		if r.Method != http.MethodHead {
-			_, _ = w.Write(full)
-		}
+	if at, ok := u.feed.stateAt(text, r); ok {
+		u.indexWithState(w, r, text[:at], text[at:])
 		return
 	}
 	sum := sha256.Sum256(text)
 	h.Set("Cache-Control", "no-cache")
 	h.Set("ETag", `"`+hex.EncodeToString(sum[:8])+`"`)
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(text))
+}
+
+// indexWithState sends the page with the state between two parts of it. The first
+// sets out at once: it names what the browser has to fetch meanwhile.
+func (u *ui) indexWithState(w http.ResponseWriter, r *http.Request, before, after []byte) {
+	h := w.Header()
+	h.Set("Cache-Control", "no-store")
+	h.Add("Vary", "Accept-Encoding")
+	packs := takesGzip(r)
+	if packs {
+		h.Set("Content-Encoding", "gzip")
+	}
+	if r.Method == http.MethodHead {
+		return
+	}
+	out := inParts(w, packs)
+	_, _ = out.Write(before)
+	_ = out.Flush()
+	_, _ = out.Write(u.feed.stateBlock(r.Context()))
+	_, _ = out.Write(after)
+	_ = out.Close()
 }
 
 func (u *ui) has(name string) bool {

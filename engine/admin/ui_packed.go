@@ -3,6 +3,7 @@ package admin
 import (
 	"bytes"
 	"compress/gzip"
+	"io"
 	"io/fs"
 	"net/http"
 	"path"
@@ -41,21 +42,8 @@ func pack(files fs.FS, name string) []byte {
 	if err != nil {
 		return nil
 	}
-	return gzipped(text, gzip.BestCompression)
-}
-
-// packedFor returns a text that is sent once as it goes over a line, nil where
-// who asks takes it as it is.
-func packedFor(r *http.Request, text []byte) []byte {
-	if !takesGzip(r) {
-		return nil
-	}
-	return gzipped(text, gzip.BestSpeed)
-}
-
-func gzipped(text []byte, level int) []byte {
 	var out bytes.Buffer
-	z, err := gzip.NewWriterLevel(&out, level)
+	z, err := gzip.NewWriterLevel(&out, gzip.BestCompression)
 	if err != nil {
 		return nil
 	}
@@ -63,6 +51,39 @@ func gzipped(text []byte, level int) []byte {
 		return nil
 	}
 	return out.Bytes()
+}
+
+// parts sends an answer in parts: Flush has what was written set out, Close ends
+// what was packed.
+type parts struct {
+	io.Writer
+	packed *gzip.Writer // nil = it goes as it is
+	sent   *http.ResponseController
+}
+
+func inParts(w http.ResponseWriter, packs bool) *parts {
+	p := &parts{Writer: w, sent: http.NewResponseController(w)}
+	if packs {
+		p.packed, _ = gzip.NewWriterLevel(w, gzip.BestSpeed) // the level is one
+		p.Writer = p.packed
+	}
+	return p
+}
+
+func (p *parts) Flush() error {
+	if p.packed != nil {
+		if err := p.packed.Flush(); err != nil {
+			return err
+		}
+	}
+	return p.sent.Flush()
+}
+
+func (p *parts) Close() error {
+	if p.packed == nil {
+		return nil
+	}
+	return p.packed.Close()
 }
 
 // takesGzip reads Accept-Encoding: gzip is named, and not refused.
