@@ -4,6 +4,7 @@
 import { get, post } from './api';
 import { fleet } from './fleet.svelte';
 import { notices } from './notices.svelte';
+import { oncePainted } from './painted';
 import type { LoginItem } from './wire';
 
 class Login {
@@ -36,7 +37,7 @@ class Login {
       if (!document.hidden) void this.load();
     };
     window.addEventListener('focus', look);
-    const first = requestAnimationFrame(() => setTimeout(look));
+    const cancel = oncePainted(look);
     const unfollow = $effect.root(() => {
       $effect(() => {
         const told = fleet.engine?.login;
@@ -45,7 +46,7 @@ class Login {
     });
     return () => {
       window.removeEventListener('focus', look);
-      cancelAnimationFrame(first);
+      cancel();
       unfollow();
     };
   }
