@@ -26,7 +26,7 @@ func TestModelsSayWhatTheyAreWorthAndWhoSaysSo(t *testing.T) {
 	// without the engine.
 	saved := filepath.Join(t.TempDir(), "fleet")
 	h.run(t, "status", "--snapshot", saved).ends(t, exitDone)
-	live := h.runWith(t, chat("auto", false), "explain", "--live", "-").ends(t, exitDone).says(t, "qwen3:8b", "prior:")
+	live := h.runWith(t, chat("auto", false), "explain", "--live", "-").ends(t, exitDone).says(t, "qwen3:8b", "quality published: ").lacks(t, "prior:")
 	stop(t, h.engine)
 	if offline := h.runWith(t, chat("auto", false), "explain", "--snapshot", saved, "-").ends(t, exitDone); firstLine(offline.out) != firstLine(live.out) {
 		t.Errorf("offline:\n%s\nlive:\n%s", offline.out, live.out)
