@@ -63,14 +63,19 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 }
 
 func (e *environ) run(args []string) int {
-	c, env, stdout, stderr := e.cli, e, e.out, e.err
+	printed := &output{to: e.out}
+	e.out, e.aside = printed, e.out
+	return exitCode(printed.ended(e.command(args)), e.err)
+}
+
+// command does what the arguments ask for.
+func (e *environ) command(args []string) (err error) {
 	exited := -1
-	parser, err := kong.New(c, append(mappers(), kong.Name("bellwether"),
+	parser, err := kong.New(e.cli, append(mappers(), kong.Name("bellwether"),
 		kong.Description(description),
-		kong.Writers(stdout, stderr), kong.UsageOnError(), kong.Bind(env), kong.Exit(func(code int) { exited = code; panic(exit{}) }))...)
+		kong.Writers(e.out, e.err), kong.UsageOnError(), kong.Bind(e), kong.Exit(func(code int) { exited = code; panic(exit{}) }))...)
 	if err != nil {
-		fmt.Fprintln(stderr, "bellwether:", err)
-		return exitFailed
+		return err
 	}
 	switch {
 	case len(args) == 1 && args[0] == "help":
@@ -80,27 +85,25 @@ func (e *environ) run(args []string) int {
 	case len(args) > 0 && args[0] == "help": // help COMMAND
 		args = append(args[1:], "--help")
 	}
-	return func() (code int) {
-		defer func() { // --help and a shell's question for completions end by Exit
-			switch r := recover(); r.(type) {
-			case nil:
-			case exit:
-				code = exited
-			default:
-				panic(r)
+	defer func() { // --help and a shell's question for completions end by Exit
+		switch r := recover(); r.(type) {
+		case nil:
+		case exit:
+			if err = nil; exited != exitDone {
+				err = coded(exited, "")
 			}
-		}()
-		kongcompletion.Register(parser,
-			kongcompletion.WithPredictor("model", complete.PredictFunc(env.knownModels)),
-			kongcompletion.WithPredictor("task", complete.PredictFunc(suites)))
-		ctx, err := parser.Parse(args)
-		if err != nil {
-			fmt.Fprintln(stderr, "bellwether:", wrongUse(err))
-			fmt.Fprintln(stderr, "Run bellwether --help for the commands.")
-			return exitUsage
+		default:
+			panic(r)
 		}
-		return exitCode(ctx.Run(env), stderr)
 	}()
+	kongcompletion.Register(parser,
+		kongcompletion.WithPredictor("model", complete.PredictFunc(e.knownModels)),
+		kongcompletion.WithPredictor("task", complete.PredictFunc(suites)))
+	ctx, err := parser.Parse(args)
+	if err != nil {
+		return coded(exitUsage, "%w\nRun bellwether --help for the commands.", wrongUse(err))
+	}
+	return ctx.Run(e)
 }
 
 type exit struct{}
@@ -109,6 +112,7 @@ type exit struct{}
 type environ struct {
 	in       io.Reader
 	out, err io.Writer
+	aside    io.Writer // out for what is said while something runs; losing it is no failure
 	cli      *cli
 	patience time.Duration // with an engine that may hang
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"os/signal"
@@ -125,9 +126,9 @@ func served(err error) error {
 // greet tells a person at a terminal what to do next.
 func (e *environ) greet(eng *engine.Engine) {
 	address := eng.Address()
-	e.printf("Bellwether serves at %s\n  OpenAI apps     %s/v1\n  Anthropic apps  %s\n  Ollama apps     %s\n", address, address, address, address)
+	fmt.Fprintf(e.aside, "Bellwether serves at %s\n  OpenAI apps     %s/v1\n  Anthropic apps  %s\n  Ollama apps     %s\n", address, address, address, address)
 	if wanted, moved := eng.Moved(); moved {
-		e.printf("%s holds port %d, so this address is another one. It stays the same from now on.\n", cmp.Or(portOwner(wanted), "Another program"), wanted)
+		fmt.Fprintf(e.aside, "%s holds port %d, so this address is another one. It stays the same from now on.\n", cmp.Or(portOwner(wanted), "Another program"), wanted)
 	}
 }
 

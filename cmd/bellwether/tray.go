@@ -36,7 +36,7 @@ func (c *trayCmd) Run(e *environ) error {
 	defer stop()
 	go keepHeap(ctx)
 	return served(app.Run(ctx, app.Options{
-		Folders: folders, Version: version, Hidden: c.Hidden, Browser: desktop.OpenURL, Out: e.out, Log: log,
+		Folders: folders, Version: version, Hidden: c.Hidden, Browser: desktop.OpenURL, Out: e.aside, Log: log,
 		Login: login,
 		Notifies: func(kind string) bool {
 			config, _, err := c.load(e) // seldom asked, and as it is now
