@@ -54,3 +54,29 @@ func TestWhateverIsListedCanBeAskedForAsItIsListed(t *testing.T) {
 		t.Error("what is installed under a name that no registry knows may be pulled by it")
 	}
 }
+
+// W-19, and what Ollama itself answers: a name is asked for with the registry
+// and namespace that it has without any, too.
+func TestAModelIsAskedForByItsFullName(t *testing.T) {
+	r := newRig(t, spec{config: quick, fakes: map[string]runtimetest.FakeConfig{
+		"ollama": {Models: []runtimetest.FakeModel{{Name: "tiny"}, {Name: "mine/tiny:1b"}}},
+	}})
+	for name, model := range map[string]string{
+		"library/tiny": "tiny:latest", "registry.ollama.ai/library/tiny:latest": "tiny:latest", "Registry.Ollama.AI/mine/tiny:1b": "mine/tiny:1b",
+	} {
+		for _, w := range wires {
+			s, a := w.say(t, r, name, "hi", false)
+			if got := a.Header.Get("X-Fleet-Served-Model"); s.text == "" || got != model || a.json(t).str("model") != name {
+				t.Errorf("%s: %q is answered by %q as %s", w.name, name, got, a.Body)
+			}
+		}
+		if a := r.post(t, "/api/show", `{"model":"`+name+`"}`); a.Status != 200 {
+			t.Errorf("show of %q: %d %s", name, a.Status, a.Body)
+		}
+	}
+	for _, name := range []string{"hf.co/library/tiny", "other/tiny", "registry.ollama.ai/tiny"} {
+		if a := r.post(t, "/api/chat", `{"model":"`+name+`","messages":[{"role":"user","content":"hi"}]}`); a.Status != 404 {
+			t.Errorf("%q: %d %s", name, a.Status, a.Body)
+		}
+	}
+}

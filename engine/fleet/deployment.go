@@ -58,14 +58,36 @@ func (e *IDError) Error() string {
 }
 
 // CanonicalModel returns the key by which model names are compared: lower
-// case, and ":latest" added when no tag is given (qwen3 = qwen3:latest).
-// Registry prefix and namespace are kept. Answers keep the caller's spelling.
+// case, short (ShortModel), and ":latest" added when no tag is given. qwen3,
+// qwen3:latest and registry.ollama.ai/library/qwen3 are one model, as they are
+// for Ollama. Answers keep the caller's spelling.
 func CanonicalModel(name string) string {
-	n := strings.ToLower(name)
+	n := strings.ToLower(ShortModel(name))
 	if strings.LastIndexByte(n, ':') <= strings.LastIndexByte(n, '/') {
 		n += ":latest"
 	}
 	return n
+}
+
+// ShortModel returns a model's name without the registry and the namespace that
+// a name without any stands for, in any case. Any others belong to the name.
+func ShortModel(name string) string {
+	const registry, namespace = "registry.ollama.ai/", "library/"
+	if rest := cutFold(name, registry); strings.Contains(rest, "/") { // registry.ollama.ai/x is a model x of that namespace
+		name = rest
+	}
+	if rest := cutFold(name, namespace); rest != "" && !strings.Contains(rest, "/") {
+		return rest
+	}
+	return name
+}
+
+// cutFold returns what follows a prefix in either case, else the whole.
+func cutFold(s, prefix string) string {
+	if len(s) >= len(prefix) && strings.EqualFold(s[:len(prefix)], prefix) {
+		return s[len(prefix):]
+	}
+	return s
 }
 
 // SameModel reports whether two spellings name the same model.
@@ -148,7 +170,7 @@ const (
 	CapEmbedding          Capability = "embedding"            // turns text into vectors
 	CapTools              Capability = "tools"                // takes tool schemas and calls them
 	CapToolChoiceRequired Capability = "tool_choice_required" // can be made to call a (named) tool
-	CapParallelTools      Capability = "parallel_tools"       // several calls in a turn, and can be told not to
+	CapParallelTools      Capability = "parallel_tools"       // makes several calls in a turn, and reads them back
 	CapJSONObject         Capability = "json_object"          // can be held to JSON
 	CapJSONSchema         Capability = "json_schema"          // can be held to a schema
 	CapVision             Capability = "vision"               // takes images

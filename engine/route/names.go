@@ -20,12 +20,14 @@ type want struct {
 	known    bool               // some deployment of the fleet has it
 }
 
-// matches compares without allocating: canon is lower case and has a tag.
+// matches compares without allocating: canon is short, in lower case, and has a
+// tag.
 func (w *want) matches(model string) bool {
 	const latest = ":latest"
 	if model == w.name { // lower case may be of another length (İ)
 		return true
 	}
+	model = fleet.ShortModel(model)
 	if len(model) == len(w.canon) {
 		return strings.EqualFold(model, w.canon)
 	}

@@ -18,6 +18,9 @@ func TestNamesMatchByCanonicalForm(t *testing.T) {
 		{"qwen3", "qwen3:latest", true}, {"qwen3:latest", "qwen3", true}, {"QWEN3", "qwen3:latest", true}, {"qwen3:8b", "Qwen3:8B", true},
 		{"qwen3:8b", "qwen3", false}, {"qwen3", "qwen3:8b", false}, {"hf.co/a/b:Q4", "hf.co/a/b:q4", true}, {"b:Q4", "hf.co/a/b:Q4", false},
 		{"localhost:5000/m", "localhost:5000/m:latest", true}, {"qwen", "qwen3", false}, {"m:latestlatest", "m:latest", false},
+		{"library/qwen3", "qwen3", true}, {"qwen3", "Library/Qwen3:latest", true}, {"registry.ollama.ai/library/qwen3:8b", "qwen3:8b", true},
+		{"REGISTRY.ollama.ai/mine/m", "mine/m:latest", true}, {"mine/m", "m", false}, {"hf.co/library/m", "m", false}, {"registry.ollama.ai/m", "m", false},
+		{"library/library/m", "library/m", false}, {"library/", "library", false},
 	} {
 		w := want{canon: fleet.CanonicalModel(c.asked)}
 		if got := w.matches(c.model); got != c.want || got != fleet.SameModel(c.asked, c.model) {
@@ -27,7 +30,7 @@ func TestNamesMatchByCanonicalForm(t *testing.T) {
 }
 
 func TestMatchingAgreesWithSameModel(t *testing.T) {
-	name := rapid.StringMatching(`([aAb]|a/b|x\.y:1/)(a|:latest|:LATEST|:b|)`)
+	name := rapid.StringMatching(`(|library/|registry\.ollama\.ai/|Registry\.ollama\.ai/LIBRARY/)([aAb]|a/b|x\.y:1/)(a|:latest|:LATEST|:b|)`)
 	rapid.Check(t, func(t *rapid.T) {
 		a, b := name.Draw(t, "a"), name.Draw(t, "b")
 		w := want{canon: fleet.CanonicalModel(a)}
