@@ -200,7 +200,12 @@ func (e *edge) checkOrigin(h http.Header, r *http.Request, path string) *dialect
 	if host == strings.ToLower(r.Host) {
 		return nil // our own page
 	}
-	if ownsPath(path) || !whole || !e.originListed(scheme, host) {
+	if ownsPath(path) { // for good: no setting opens it
+		return &dialect.Problem{Status: http.StatusForbidden, Code: "origin_not_allowed",
+			Message: "Web pages of " + printable(origin) + " may not use the admin surface; only its own may.",
+			Remedy:  "Open its page at /ui/ of this address. A program of this machine uses the bellwether command."}
+	}
+	if !whole || !e.originListed(scheme, host) {
 		return &dialect.Problem{Status: http.StatusForbidden, Code: "origin_not_allowed",
 			Message: "Web pages of " + printable(origin) + " may not use this address.",
 			Remedy:  "Its owner can add the origin to security.allowed_origins."}

@@ -165,7 +165,7 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	path := cleanPath(r.URL.Path)
 	who, refusal := g.live.Load().edge.admit(w, r, path)
 	if refusal != nil {
-		g.refuse(w, protocolOf(path, r), refusal, "")
+		g.refusePath(w, r, path, refusal)
 		return
 	}
 	if r.Method == http.MethodOptions {
@@ -174,8 +174,8 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if ownsPath(path) && g.Admin != nil {
 		if !who.loopback {
-			g.refuse(w, dialect.OllamaMeta, &dialect.Problem{Status: http.StatusForbidden, Code: "loopback_only",
-				Message: "The admin surface answers on this machine only.", Remedy: "Open it there, or use a paired machine's own."}, "")
+			g.refusePath(w, r, path, &dialect.Problem{Status: http.StatusForbidden, Code: "loopback_only",
+				Message: "The admin surface answers on this machine only.", Remedy: "Open it there, or use a paired machine's own."})
 			return
 		}
 		g.Admin.ServeHTTP(w, r)

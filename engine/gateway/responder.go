@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"encoding/json"
 	"net/http"
 	"strconv"
 	"sync"
@@ -285,9 +286,32 @@ func setFacts(h http.Header, facts []fact) {
 	}
 }
 
+// refusePath refuses a request for what it is, before its endpoint is looked
+// for: in the envelope of whoever answers at the path.
+func (g *Gateway) refusePath(w http.ResponseWriter, r *http.Request, path string, p *dialect.Problem) {
+	if !ownsPath(path) {
+		g.refuse(w, protocolOf(path, r), p, "")
+		return
+	}
+	var said struct { // as the admin surface says it, admin.Refusal
+		Error struct {
+			Code    string `json:"code"`
+			Message string `json:"message"`
+			Remedy  string `json:"remedy,omitempty"`
+		} `json:"error"`
+	}
+	said.Error.Code, said.Error.Message, said.Error.Remedy = p.Code, p.Message, p.Remedy
+	body, _ := json.Marshal(said) // texts only
+	g.writeProblem(w, "application/json", body, p)
+}
+
 // refuse writes a problem as an HTTP answer in the caller's dialect.
 func (g *Gateway) refuse(w http.ResponseWriter, proto dialect.Protocol, p *dialect.Problem, id string) {
 	contentType, body := dialect.EncodeProblem(proto, p, id)
+	g.writeProblem(w, contentType, body, p)
+}
+
+func (g *Gateway) writeProblem(w http.ResponseWriter, contentType string, body []byte, p *dialect.Problem) {
 	h := w.Header()
 	h.Set("Content-Type", contentType)
 	h.Set("Content-Length", strconv.Itoa(len(body)))
