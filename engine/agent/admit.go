@@ -178,9 +178,14 @@ func (s *state) judgeSlots(l *lane, srv *server, d *fleet.Deployment) *fleet.Ref
 	case running >= most:
 		return no(fleet.CodeAdmission, fmt.Sprintf("all %d slots of %s are taken", most, d.ID.Model))
 	case running+len(l.holds) >= most:
-		return no(fleet.CodeUncertainHold, fmt.Sprintf("a call of %s that was given up may still be running", d.ID.Model))
+		return no(fleet.CodeUncertainHold, unseenEnd(d.ID.Model))
 	}
 	return nil
+}
+
+// unseenEnd is why a call that is no longer ours keeps its slot.
+func unseenEnd(model string) string {
+	return "a call to " + model + " whose end was not seen may still be running"
 }
 
 // reserve takes the memory, and starts or joins the load where one is needed.

@@ -129,7 +129,7 @@ func (s *state) freeToGo(runtimeName, model string) (*server, *fleet.Deployment,
 	case len(l.leases) > 0:
 		return nil, nil, no(fleet.CodeAdmission, fmt.Sprintf("%s is in use by %d requests", model, len(l.leases)))
 	case len(l.holds) > 0:
-		return nil, nil, no(fleet.CodeUncertainHold, "a call of "+model+" that was given up may still be running")
+		return nil, nil, no(fleet.CodeUncertainHold, unseenEnd(model))
 	}
 	return srv, d, nil
 }

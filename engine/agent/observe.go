@@ -238,6 +238,8 @@ func (s *state) pollPause(srv *server) time.Duration {
 			return pollFast
 		case l != nil && (l.load != nil || l.leaving > 0):
 			return pollFast
+		case l != nil && len(l.holds) > 0 && canSayIdle(srv):
+			return pollFast
 		}
 	}
 	return pollEvery
@@ -333,6 +335,7 @@ func (s *state) onSeen(srv *server, inv *runtime.Inventory, started time.Time) {
 		s.dirty = true
 		s.saveSoon()
 	}
+	s.askHolds(srv)
 }
 
 // adopt completes a deployment as its runtime reported it: where it is, what

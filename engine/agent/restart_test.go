@@ -60,12 +60,7 @@ func TestKilledAgentForgetsNothing(t *testing.T) {
 	wantFailure(t, err, fleet.FailTimeout)
 	r.Pause("holiday", time.Time{})
 	r.await("the hold", func(h fleet.Heartbeat) bool { return h.Uncertain[id] > 0 })
-	var saved <-chan struct{}
-	if err := r.ask(t.Context(), func(s *state) { saved = s.saveAtOnce() }); err != nil {
-		t.Fatal(err)
-	}
-	<-saved
-	left := disk.frozen()
+	left := r.killedNow(disk)
 	r.stop()
 
 	// The next one finds the runtime dead: all it knows is what was saved.
@@ -89,39 +84,84 @@ func TestKilledAgentForgetsNothing(t *testing.T) {
 	r.must(r.run(t.Context(), r.grant(id))) // three more slots are free
 }
 
-func TestCallsOfAKilledAgentAreOverWhereTheRuntimeStopsWithThem(t *testing.T) {
-	for _, c := range []struct {
-		kind, name string
-		uncertain  bool
-	}{
-		{runtime.KindOllama, "ollama", false},
-		{runtime.KindLlamaServer, "llama", true},
-	} {
-		f := fake(t, runtimetest.FakeConfig{Kind: c.kind, Parallel: 2, Models: []runtimetest.FakeModel{{Name: "small"}}})
-		disk := &memory{}
-		set := Settings{Runtimes: []runtime.Target{target(f, c.name, c.kind)}}
-		r := start(t, set, keeping(disk))
-		id := r.Heartbeat().Deployments[0].ID
-		if c.kind == runtime.KindLlamaServer {
-			r.awaitResidency(id, fleet.Loaded)
-		}
-		f.Inject(runtimetest.Fault{Break: runtimetest.BreakHold, After: 1})
-		run := r.open(r.grant(id))
-		var saved <-chan struct{}
-		if err := r.ask(t.Context(), func(s *state) { saved = s.saveAtOnce() }); err != nil {
-			t.Fatal(err)
-		}
-		<-saved
-		left := disk.frozen()
-		run.Close()
-		r.stop()
-		f.Heal()
-		next := start(t, set, keeping(left))
-		if h := next.Heartbeat(); (h.Uncertain[id] > 0) != c.uncertain {
-			t.Errorf("%s: uncertain = %v, want %v", c.kind, h.Uncertain, c.uncertain)
-		}
-		next.stop()
+// killedNow has the state as of now saved, and returns what a kill -9 would leave.
+func (r *rig) killedNow(disk *memory) *memory {
+	r.t.Helper()
+	var saved <-chan struct{}
+	if err := r.ask(r.t.Context(), func(s *state) { saved = s.saveAtOnce() }); err != nil {
+		r.t.Fatal(err)
 	}
+	<-saved
+	return disk.frozen()
+}
+
+func TestCallsOfAKilledAgentAreOverWhereTheRuntimeStopsWithThem(t *testing.T) {
+	f := ollama(t, "small")
+	disk := &memory{}
+	r := start(t, onOllama(f), keeping(disk))
+	id := ident("ollama", "small:latest")
+	f.Inject(runtimetest.Fault{Break: runtimetest.BreakHold, After: 1})
+	run := r.open(r.grant(id))
+	left := r.killedNow(disk)
+	run.Close()
+	r.stop()
+	f.Heal()
+	if h := start(t, onOllama(f), keeping(left)).Heartbeat(); h.Uncertain[id] > 0 {
+		t.Errorf("uncertain = %v, want none", h.Uncertain)
+	}
+}
+
+// The memory an order to load may have had taken is counted until it is seen;
+// the one slot is free at once.
+func TestALoadOfAKilledAgentBlocksNoSlot(t *testing.T) {
+	f := fake(t, runtimetest.FakeConfig{Parallel: 1, Models: []runtimetest.FakeModel{{Name: "small"}}})
+	set := onOllama(f)
+	set.Runtimes[0].Parallel = 1
+	disk := &memory{}
+	r := start(t, set, keeping(disk))
+	id := ident("ollama", "small:latest")
+	f.Inject(runtimetest.Fault{Model: "small", LoadDelay: time.Hour, Times: 1})
+	ended := make(chan error, 1)
+	go func() {
+		_, err := r.run(t.Context(), r.grant(id))
+		ended <- err
+	}()
+	if err := f.Await(t.Context(), func() bool { return f.Loading("small") }); err != nil {
+		t.Fatal(err)
+	}
+	left := r.killedNow(disk)
+	r.stop()
+	wantFailure(t, <-ended, fleet.FailCancelled)
+	f.Heal()
+	next := start(t, set, keeping(left))
+	h := next.Heartbeat()
+	if len(h.Uncertain) > 0 || heldBytes(h) == 0 {
+		t.Errorf("uncertain = %v, held %d: want no slot held, and the memory", h.Uncertain, heldBytes(h))
+	}
+	next.must(next.run(t.Context(), next.grant(id)))
+}
+
+// A server that tells of its slots is asked: the hold ends when it is idle.
+func TestCallsOfAKilledAgentAreUncertainUntilTheRuntimeIsIdle(t *testing.T) {
+	f := fake(t, runtimetest.FakeConfig{Kind: runtime.KindLlamaServer, Models: []runtimetest.FakeModel{{Name: "small"}}})
+	set := Settings{Runtimes: []runtime.Target{target(f, "llama", runtime.KindLlamaServer)}}
+	disk := &memory{}
+	r := start(t, set, keeping(disk))
+	id := r.Heartbeat().Deployments[0].ID
+	r.awaitResidency(id, fleet.Loaded)
+	f.Inject(runtimetest.Fault{Break: runtimetest.BreakHold, After: 1})
+	run := r.open(r.grant(id))
+	left := r.killedNow(disk)
+
+	next := start(t, set, keeping(left)) // while the call still runs there
+	next.awaitResidency(id, fleet.Loaded)
+	_, err := next.run(t.Context(), next.grant(id))
+	wantRefusal(t, err, fleet.CodeUncertainHold)
+	run.Close()
+	r.stop()
+	f.Heal()
+	next.await("the end of the hold", func(h fleet.Heartbeat) bool { return len(h.Uncertain) == 0 })
+	next.must(next.run(t.Context(), next.grant(id)))
 }
 
 func TestFullDiskDoesNotStopServing(t *testing.T) {

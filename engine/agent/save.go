@@ -21,8 +21,10 @@ type saved struct {
 	Caps    map[string]int                   `json:"caps,omitempty"`
 }
 
-// savedCall is a request that was running. When the process dies its
-// connection dies with it: a runtime that stops then leaves nothing uncertain.
+// savedCall is a request or an order to load that was under way. When the
+// process dies its connection dies with it. Confirms: no slot is in doubt then,
+// as of an order to load, which has none, or of a call whose runtime stops with
+// the connection.
 type savedCall struct {
 	Key      string `json:"key"`
 	Confirms bool   `json:"confirms"`
@@ -175,13 +177,17 @@ func (s *state) export() ([]byte, map[fleet.DeploymentID]struct{}, error) {
 		for le := range l.leases {
 			v.Calls = append(v.Calls, savedCall{le.key, le.confirms})
 		}
+		if l.load != nil {
+			v.Calls = append(v.Calls, savedCall{l.load.key, true})
+		}
 	}
 	data, err := json.Marshal(v)
 	return data, counted, err
 }
 
-// restore takes over what an earlier process saved. Of its calls, those at
-// runtimes that stop with the connection are over; the others may still run.
+// restore takes over what an earlier process saved. Of its calls, those that
+// end with their connection are broken off, as by an abort: the memory they may
+// have had taken is assumed until it is seen. The others may still run.
 func (s *state) restore(v saved) {
 	now := s.now()
 	s.onFile = map[fleet.DeploymentID]struct{}{}
@@ -193,7 +199,7 @@ func (s *state) restore(v saved) {
 	}
 	for _, c := range v.Calls {
 		if c.Confirms {
-			s.ledger.Release(c.Key, now)
+			s.ledger.Release(c.Key, now.Add(abortSettles))
 		}
 	}
 	s.ledger.Recover(s.a.cfg.Settings.UncertainHold, now)

@@ -54,6 +54,7 @@ type lane struct {
 	leases  map[*lease]struct{} // admitted, not ended
 	orders  int                 // of leases: the owner's own orders to load
 	holds   []time.Time         // ends of uncertain calls
+	asked   bool                // its runtime is being asked whether they run
 	load    *load               // under way
 	leaving int                 // unloads and deletes under way
 
@@ -237,22 +238,6 @@ func (s *state) noticeWake(now time.Time) {
 	s.a.log.Info("machine woke", "slept", (wall - mono).Round(time.Second))
 	s.senseDue, s.discoverDue = now, now
 	s.observeAll()
-}
-
-// expireHolds frees what was uncertain for long enough.
-func (s *state) expireHolds(now time.Time) bool {
-	ended := false
-	for _, l := range s.lanes {
-		kept := l.holds[:0]
-		for _, h := range l.holds {
-			if h.After(now) {
-				kept = append(kept, h)
-			}
-		}
-		ended = ended || len(kept) != len(l.holds)
-		l.holds = kept
-	}
-	return s.ledger.Expire(now) || ended
 }
 
 // startSensing reads the machine beside the loop.

@@ -172,6 +172,14 @@ func (l *Ledger) Hold(key string, d time.Duration, now time.Time) {
 	l.Release(key, now)
 }
 
+// Settle ends the holds of a deployment: its calls were seen to have ended.
+func (l *Ledger) Settle(id fleet.DeploymentID) {
+	if e := l.entries[id]; e != nil {
+		e.holds = nil
+		l.sweep(id)
+	}
+}
+
 // Expire ends the holds whose time is over, and assumptions past their TTL,
 // and reports whether any ended.
 func (l *Ledger) Expire(now time.Time) bool {

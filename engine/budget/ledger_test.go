@@ -272,6 +272,21 @@ func TestUncertainCallKeepsItsMemoryUntilItsTimeIsOver(t *testing.T) {
 	}
 }
 
+func TestCallSeenToHaveEndedIsHeldNoLonger(t *testing.T) {
+	l := newLedger(20, 2)
+	reserve(t, l, "g1", asks("a", 12))
+	l.Sent("g1", at(1))
+	l.Hold("g1", 2*time.Minute, at(10))
+	l.Settle(id("a"))
+	wantHolders(t, l, at(10), "a assumed 12") // what was sent stays until it is seen
+	if l.Uncertain(at(10)) != nil || l.Busy(id("a")) {
+		t.Error("a settled hold is still reported")
+	}
+	observe(l, at(20), nil)
+	wantHolders(t, l, at(20), "")
+	l.Settle(id("nobody"))
+}
+
 func TestUnknownSizes(t *testing.T) {
 	l := newLedger(20, 2)
 	observe(l, at(0), map[string]int64{"a": 12})
