@@ -27,7 +27,7 @@ var fineChecks = []fine{
 	{kind: "deadline", title: "Deadlines of runtimes", text: "None is shorter than a load takes.", unless: noLocal},
 	{kind: "alias", title: "Aliases", text: "None has lost a model."},
 	{kind: "circuit", title: "Failures of models", text: "No model failed so often that it gets no requests."},
-	{kind: "doubt", title: "Calls given up", text: "None that was given up may still run."},
+	{kind: "doubt", title: "Calls without an end", text: "The end of every call was seen."},
 	{kind: "held", title: "Requests held", text: "None waits for somebody who can serve it."},
 	{kind: "wait", title: "Queues", text: "In none has a request waited for a minute."},
 	{kind: "failures", title: "Failed requests", text: "Of the last minutes' requests few failed, or none."},

@@ -39,13 +39,13 @@ func checkCircuits(s *scene) (out []check) {
 	return out
 }
 
-// checkDoubts tells of calls that were given up and may still run.
+// checkDoubts tells of calls whose end was not seen.
 func checkDoubts(s *scene) (out []check) {
 	for i := range s.snap.Nodes {
 		n := &s.snap.Nodes[i]
 		for _, id := range slices.SortedFunc(maps.Keys(n.Uncertain), fleet.DeploymentID.Compare) {
-			out = append(out, found("doubt."+id.Runtime+"/"+id.Model, isNote, "Calls given up", "It passes by itself; restart the runtime if it is stuck.",
-				"A call of %s was given up and may still run: its slot and memory stay taken for %s.", s.nameOf(id), lasting(n.Uncertain[id])).of(id))
+			out = append(out, found("doubt."+id.Runtime+"/"+id.Model, isNote, "Calls without an end", "It passes by itself; restart the runtime if it is stuck.",
+				"The end of a call to %s was not seen, so it may still run: its slot and memory stay taken for %s.", s.nameOf(id), lasting(n.Uncertain[id])).of(id))
 		}
 	}
 	return out

@@ -130,7 +130,7 @@ func (j *judge) checkPlace(c *cand) {
 	j.checkUncertain(c)
 }
 
-// checkUncertain: a call that timed out may still run there. A retry must not
+// checkUncertain: a call whose end was not seen may still run there. A retry must not
 // run the same request beside it; a new one waits only where it would find no
 // slot of its own.
 func (j *judge) checkUncertain(c *cand) {

@@ -105,7 +105,7 @@ func pastWords(x Exclusion) (reason, remedy string) {
 		}
 		return reason, "it is tried again soon; look at its runtime's log"
 	default: // CodeUncertainHold
-		return "a call to " + x.text(0) + " that timed out may still run on " + x.text(1), "wait up to " + span(float64(x.number(2))) + " until it is surely over"
+		return "a call to " + x.text(0) + " whose end was not seen may still run on " + x.text(1), "wait up to " + span(float64(x.number(2))) + " until it is surely over"
 	}
 }
 

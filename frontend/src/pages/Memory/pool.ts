@@ -15,7 +15,7 @@ export interface Kind {
 export const kinds: readonly Kind[] = [
   { key: 'resident', label: 'resident', says: 'models in memory, as measured', color: 'var(--mem-resident)' },
   { key: 'reserved', label: 'reserved', says: 'promised to loads and longer contexts under way', color: 'var(--mem-reserved)' },
-  { key: 'uncertain', label: 'uncertain', says: 'held by an attempt that was given up and may still run', color: 'var(--mem-uncertain)', hatched: true },
+  { key: 'uncertain', label: 'uncertain', says: 'held by a call whose end was not seen and that may still run', color: 'var(--mem-uncertain)', hatched: true },
   { key: 'assumed', label: 'assumed', says: 'believed to be in memory while its runtime does not say', color: 'var(--mem-assumed)', hatched: true },
   { key: 'margin', label: 'margin', says: 'kept free below the ceiling', color: 'var(--mem-margin)', hatched: true },
 ];
