@@ -31,7 +31,7 @@ func TestUndeclaredParallelismIsLearnedFromTraffic(t *testing.T) {
 	}
 	h.runWith(t, chat("tiny", false), "explain", "--live", "-").says(t, "slots 8").lacks(t, "learnt from waits")
 	// How soon it is sure depends on how evenly this machine lets them run.
-	for round := range 24 {
+	for round := range 60 {
 		crowd(1, round%2 == 1)
 		if out := h.runWith(t, chat("tiny", false), "explain", "--live", "-").out; strings.Contains(out, "slots 2,") {
 			break
