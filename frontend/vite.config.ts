@@ -25,6 +25,7 @@ const loading: Plugin = {
 // nothing after another: the later pages are named in it, and the style stands
 // below what shows meanwhile, which then need not wait for it. The program is
 // of high priority: Chromium lets others of its kind wait for the first paint.
+// The later pages are only fetched: they are compiled after that.
 const atOnce: Plugin = {
   name: 'bellwether-at-once',
   transformIndexHtml: {
@@ -38,7 +39,7 @@ const atOnce: Plugin = {
       return html
         .replace(program, `${program} fetchpriority="high"`)
         .replace(style, '')
-        .replace('</head>', later.map((f) => `  <link rel="modulepreload" crossorigin fetchpriority="low" href="/ui/${f.fileName}">\n  `).join('') + '</head>')
+        .replace('</head>', later.map((f) => `  <link rel="preload" as="script" crossorigin fetchpriority="low" href="/ui/${f.fileName}">\n  `).join('') + '</head>')
         .replace('</body>', `  ${style.trim()}\n  </body>`);
     },
   },

@@ -5,7 +5,7 @@
 /** mendLanguage gives a browser a language that can be formatted by, where it names none. */
 export function mendLanguage(at: { readonly language: string } = navigator): void {
   try {
-    new Intl.NumberFormat(at.language);
+    new Intl.Locale(at.language); // as strict as a formatter, which takes some 15 ms to make
   } catch {
     Object.defineProperty(at, 'language', { value: 'en-US', configurable: true });
   }
