@@ -146,7 +146,11 @@ export class Rig {
       const { models } = await (await fetch(this.base + '/api/tags')).json();
       return ['qwen3:8b', 'gpt-oss:20b', 'llava:7b', 'nomic-embed-text', 'llama3.2:3b'].every((n) => models.some((m) => m.name.startsWith(n)));
     });
-    this.token = JSON.parse(readFileSync(join(this.data, 'engine.json'), 'utf8')).token;
+    // One that was killed left its file, which this one writes anew about when it begins to answer.
+    await until('the token of this start', async () => {
+      this.token = JSON.parse(readFileSync(join(this.data, 'engine.json'), 'utf8')).token;
+      return (await fetch(this.base + '/admin/log', { headers: { 'X-Fleet-Admin': this.token } })).ok;
+    });
   }
 
   async stopEngine(signal) {
