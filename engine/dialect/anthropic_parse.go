@@ -24,8 +24,7 @@ func parseAnthropic(r *Request) *fault {
 		return f
 	}
 	r.nameToolResults()
-	r.dropUnusedTools()
-	return nil
+	return r.settleTools()
 }
 
 // readAnthropic reads one top-level member, but for the conversation.
@@ -82,6 +81,7 @@ func (r *Request) anthropicTool(_ int, v Raw) *fault {
 	case f != nil:
 		return f
 	case kind != "" && kind != "custom":
+		r.vendorTools = append(r.vendorTools, t.Name)
 		r.drop("tool " + kind + ": it runs at its vendor only")
 	case t.Name == "":
 		return (&fault{what: "Field required"}).in("name")

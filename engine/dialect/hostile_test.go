@@ -36,7 +36,7 @@ func TestNoBodyCostsMoreThanItsSize(t *testing.T) {
 		"items":         `{"model":"m","input":[` + list(`{"type":"function_call","call_id":"c","name":"f","arguments":"{}"},{"type":"function_call_output","call_id":"c","output":"x"}`) + `]}`,
 		"references":    `{"model":"m","input":[` + list(`{"type":"item_reference","id":"x"}`) + `]}`,
 		"tool results":  `{"model":"m","max_tokens":9,"messages":[{"role":"user","content":[` + list(`{"type":"tool_result","tool_use_id":"1","content":"x"}`) + `]}]}`,
-		"allowed tools": `{"model":"m",` + hi + `,"tool_choice":{"type":"allowed_tools","tools":[` + list(`{"name":"f"}`) + `]},"tools":[` + list(`{"function":{"name":"g"}}`) + `]}`,
+		"allowed tools": `{"model":"m",` + hi + `,"tool_choice":{"type":"allowed_tools","tools":[` + list(`{"name":"f"}`) + `]},"tools":[{"function":{"name":"f"}},` + list(`{"function":{"name":"g"}}`) + `]}`,
 	} {
 		for _, p := range []Protocol{OpenAIChat, OpenAIResponses, OpenAIEmbeddings, Anthropic, OllamaChat} {
 			start := time.Now()

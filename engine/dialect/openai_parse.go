@@ -20,8 +20,7 @@ func parseChat(r *Request) *fault {
 		return (&fault{what: "at least one message is required"}).in("messages")
 	}
 	r.nameToolResults()
-	r.dropUnusedTools()
-	return nil
+	return r.settleTools()
 }
 
 // readChat reads one top-level member of a chat request.

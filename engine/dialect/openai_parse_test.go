@@ -158,6 +158,61 @@ func TestToolChoices(t *testing.T) {
 	}
 }
 
+// Answering such a choice would be a call of another tool than was asked for, or
+// words where a call was.
+func TestAChoiceOfWhatIsNotDeclaredIsRefused(t *testing.T) {
+	const (
+		none     = "tool_choice: a call is required, and the request declares no tools. Send tools, or leave tool_choice out."
+		noZ      = `tool_choice: no tool of this request is called "Z". Declare it in tools, or choose one that is.`
+		chat     = `"messages":[{"role":"user","content":"hi"}]`
+		response = `"input":"hi"`
+		message  = `"max_tokens":9,` + chat
+		flat     = `"tools":[{"type":"function","name":"f"},{"type":"web_search"}]`
+		claude   = `"tools":[{"name":"f","input_schema":{}},{"type":"web_search_20250305","name":"web_search"}]`
+	)
+	for _, c := range []struct {
+		p                 Protocol
+		ask, tools, other string
+		want              string
+	}{
+		{OpenAIChat, chat, twoTools, `"tool_choice":{"type":"function","function":{"name":"Z"}}`, noZ},
+		{OpenAIChat, chat, twoTools, `"tool_choice":{"type":"allowed_tools","allowed_tools":{"mode":"auto","tools":[{"type":"function","function":{"name":"f"}},{"type":"function","function":{"name":"Z"}}]}}`, noZ},
+		{OpenAIChat, chat, twoTools, `"tool_choice":{"type":"allowed_tools","allowed_tools":{"mode":"required","tools":[]}}`, "tool_choice.allowed_tools.tools: a call is required, and no tool is allowed"},
+		{OpenAIChat, chat, twoTools, `"function_call":{"name":"Z"}`, "function_call" + noZ[len("tool_choice"):]},
+		{OpenAIChat, chat, `"tools":[]`, `"tool_choice":"required"`, none},
+		{OpenAIChat, chat, `"x":1`, `"tool_choice":{"type":"function","function":{"name":"Z"}}`, noZ},
+		{OpenAIResponses, response, flat, `"tool_choice":{"type":"function","name":"Z"}`, noZ},
+		{OpenAIResponses, response, flat, `"tool_choice":{"type":"allowed_tools","mode":"auto","tools":[{"type":"function","name":"Z"},{"type":"web_search"}]}`, noZ},
+		{OpenAIResponses, response, `"x":1`, `"tool_choice":"required"`, none},
+		{Anthropic, message, claude, `"tool_choice":{"type":"tool","name":"Z"}`, noZ},
+		{Anthropic, message, `"tools":[]`, `"tool_choice":{"type":"any"}`, none},
+	} {
+		for _, both := range []string{c.tools + "," + c.other, c.other + "," + c.tools} {
+			_, p := Parse(c.p, []byte(`{"model":"m",`+c.ask+`,`+both+`}`))
+			path, _, _ := strings.Cut(c.want, ":")
+			if p == nil || p.Status != 400 || p.Text() != c.want || p.Param != path {
+				t.Errorf("%s %s:\n got %v\nwant %s", c.p, both, p, c.want)
+			}
+		}
+	}
+	// A vendor's own tool is declared; that it does not run here, the record tells.
+	for _, c := range []struct {
+		p          Protocol
+		ask, other string
+		tools      int
+	}{
+		{Anthropic, message, claude + `,"tool_choice":{"type":"tool","name":"web_search"}`, 1},
+		{Anthropic, message, `"tools":[{"type":"web_search_20250305","name":"web_search"}],"tool_choice":{"type":"any"}`, 0},
+		{OpenAIChat, chat, `"tools":[{"type":"web_search"}],"tool_choice":"required"`, 0},
+		{OpenAIResponses, response, flat + `,"tool_choice":{"type":"allowed_tools","mode":"required","tools":[{"type":"web_search"}]}`, 0},
+	} {
+		r := parsed(t, c.p, `{"model":"m",`+c.ask+`,`+c.other+`}`)
+		if r.ToolChoice != (ToolChoice{}) || len(r.Tools) != c.tools || !slices.Contains(r.Dropped, "tool_choice: none of the tools can run here") {
+			t.Errorf("%s %s: %+v with %d tools, dropped %q", c.p, c.other, r.ToolChoice, len(r.Tools), r.Dropped)
+		}
+	}
+}
+
 // Ollama's own /v1 loses most of a schema's words; ours passes it whole.
 func TestToolSchemasAreKeptToTheByte(t *testing.T) {
 	r := parsed(t, OpenAIChat, `{"model":"m","messages":[{"role":"user","content":"hi"}],`+twoTools+`}`)

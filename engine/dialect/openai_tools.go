@@ -1,6 +1,10 @@
 package dialect
 
-import "strconv"
+import (
+	"maps"
+	"slices"
+	"strconv"
+)
 
 // functionTool reads one tool: {type:function, function:{...}}, Ollama's same
 // form, or the old functions' bare {name, parameters}. Tools of other types
@@ -23,7 +27,8 @@ func (r *Request) functionTool(i int, v Raw) *fault {
 	if f != nil {
 		return f
 	}
-	if kind != "function" && kind != "custom" {
+	if runsAtVendor(kind) {
+		r.vendorTools = append(r.vendorTools, functionName(v))
 		r.drop(indexed("tools", i) + ": a tool of type " + kind + " runs at its vendor only")
 		return nil
 	}
@@ -106,29 +111,57 @@ func functionName(v Raw) string {
 }
 
 // readAllowedTools reads {mode, tools:[...]}. The list is kept for the end of
-// parsing, since tools may stand behind tool_choice in the body.
+// parsing, since tools may stand behind tool_choice in the body. Vendors' own
+// tools in it are not to be had here.
 func (r *Request) readAllowedTools(v Raw) *fault {
 	r.ToolChoice.Mode = ChoiceAuto
 	if Text(v.Get("mode")).Is("required") {
 		r.ToolChoice.Mode = ChoiceRequired
 	}
 	r.allowedTools = map[string]bool{}
-	return (Member{"tools", v.Get("tools")}).each(func(_ int, t Raw) *fault {
+	listed := 0
+	f := (Member{"tools", v.Get("tools")}).each(func(_ int, t Raw) *fault {
+		listed++
+		if runsAtVendor(textMember(t, "type")) {
+			return nil
+		}
 		name := functionName(t)
 		if name == "" {
 			return &fault{what: "expected the name of a function"}
 		}
+		if ns := textMember(t, "namespace"); ns != "" {
+			name = ns + "." + name
+		}
 		r.allowedTools[name] = true
 		return nil
 	})
+	if f == nil && listed == 0 && r.ToolChoice.Mode == ChoiceRequired {
+		f = (&fault{what: "a call is required, and no tool is allowed"}).in("tools")
+	}
+	return f
 }
 
-// dropUnusedTools takes out the tools that the client forbade, since no local
-// runtime can be told to keep its hands off them otherwise. Where the history
-// holds calls, templates may need the tools' definitions, so they stay with
-// choice none and the adapter decides.
-func (r *Request) dropUnusedTools() {
-	if r.allowedTools != nil {
+// runsAtVendor reports whether tools of a type run at their vendor only.
+func runsAtVendor(kind string) bool {
+	return kind != "" && kind != "function" && kind != "custom"
+}
+
+// settleTools brings the tools and the choice among them together, once both
+// are read.
+//  1. A choice that names a tool which is not declared, or demands a call where
+//     none is declared, is a mistake: any answer would be another than was asked
+//     for.
+//  2. Allowed tools are the only ones, since no local runtime can be told to
+//     keep its hands off the others.
+//  3. A call that only a vendor's own tool could be is not demanded.
+//  4. Forbidden tools are taken out. Where the history holds calls, templates may
+//     need the tools' definitions, so they stay with choice none and the adapter
+//     decides.
+func (r *Request) settleTools() *fault {
+	if f := r.checkToolChoice(); f != nil { // 1
+		return f.in(r.choiceMember())
+	}
+	if r.allowedTools != nil { // 2
 		kept := r.Tools[:0:0]
 		for _, t := range r.Tools {
 			if r.allowedTools[t.Name] {
@@ -140,10 +173,51 @@ func (r *Request) dropUnusedTools() {
 		}
 		r.Tools, r.allowedTools = kept, nil
 	}
-	if r.ToolChoice.Mode == ChoiceNone && len(r.Tools) > 0 && !r.hasToolHistory() {
+	switch mode := r.ToolChoice.Mode; {
+	case mode == ChoiceNamed && !r.offers(r.ToolChoice.Name), mode == ChoiceRequired && len(r.Tools) == 0: // 3
+		r.ToolChoice = ToolChoice{}
+		r.drop("tool_choice: none of the tools can run here")
+	case mode == ChoiceNone && len(r.Tools) > 0 && !r.hasToolHistory(): // 4
 		r.Tools = nil
 		r.drop("tools: tool_choice is none")
 	}
+	return nil
+}
+
+// checkToolChoice holds what the choice names and demands against what is
+// declared.
+func (r *Request) checkToolChoice() *fault {
+	if name := r.ToolChoice.Name; r.ToolChoice.Mode == ChoiceNamed && !r.offers(name) && !slices.Contains(r.vendorTools, name) {
+		return undeclared(name)
+	}
+	missing := maps.Clone(r.allowedTools)
+	for i := range r.Tools {
+		delete(missing, r.Tools[i].Name)
+	}
+	if names := slices.Sorted(maps.Keys(missing)); len(names) > 0 {
+		return undeclared(names[0])
+	}
+	if r.ToolChoice.Mode == ChoiceRequired && len(r.Tools) == 0 && len(r.vendorTools) == 0 {
+		return &fault{what: "a call is required, and the request declares no tools", remedy: "Send tools, or leave tool_choice out."}
+	}
+	return nil
+}
+
+func undeclared(name string) *fault {
+	return &fault{what: "no tool of this request is called " + strconv.Quote(name), remedy: "Declare it in tools, or choose one that is."}
+}
+
+// offers reports whether a tool of that name can be called here.
+func (r *Request) offers(name string) bool {
+	return slices.ContainsFunc(r.Tools, func(t Tool) bool { return t.Name == name })
+}
+
+// choiceMember is the name under which the body has its tool choice.
+func (r *Request) choiceMember() string {
+	if r.Member("tool_choice").None() && r.Protocol == OpenAIChat {
+		return "function_call"
+	}
+	return "tool_choice"
 }
 
 // assistantCall reads one of an assistant turn's tool_calls: OpenAI's, with

@@ -103,6 +103,7 @@ type Request struct {
 	Body    []byte // decoded (decompressed) body
 
 	allowedTools map[string]bool // names of tool_choice's allowed_tools, until parsing has narrowed Tools by it
+	vendorTools  []string        // names ("" = none) of the tools left out since they run at their vendor only
 
 	legacyCalls []ToolCall // of function_call turns, that no function message has answered yet
 

@@ -162,34 +162,11 @@ func (r *Request) responseToolChoice(v Raw) *fault {
 		}
 		return f
 	case "allowed_tools", "":
-		return r.toolChoice(withNamedTools(v))
+		return r.toolChoice(v)
 	default:
 		r.drop("tool_choice: a tool of type " + kind + " runs at its vendor only")
 		return nil
 	}
-}
-
-// withNamedTools takes the tools without a name out of an allowed_tools choice.
-func withNamedTools(v Raw) Raw {
-	tools := v.Get("tools")
-	if tools.Kind() != '[' {
-		return v
-	}
-	kept := []byte(`{"type":"allowed_tools","mode":`)
-	kept = append(AppendRaw(kept, v.Get("mode")), `,"tools":[`...)
-	empty := len(kept)
-	for _, t := range Elements(tools) {
-		name := functionName(t)
-		if name == "" {
-			continue
-		}
-		if ns := textMember(t, "namespace"); ns != "" {
-			name = ns + "." + name
-		}
-		kept = append(comma(kept, empty), `{"name":`...)
-		kept = append(AppendString(kept, name), '}')
-	}
-	return append(kept, "]}"...)
 }
 
 // converse makes the messages of the items and settles the tools.
@@ -202,10 +179,5 @@ func (r *Request) converse() *fault {
 		return f.in("input")
 	}
 	r.nameToolResults()
-	r.dropUnusedTools()
-	if m := r.ToolChoice.Mode; len(r.Tools) == 0 && (m == ChoiceRequired || m == ChoiceNamed) {
-		r.ToolChoice = ToolChoice{}
-		r.drop("tool_choice: none of the tools can run here")
-	}
-	return nil
+	return r.settleTools()
 }
