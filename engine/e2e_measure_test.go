@@ -340,7 +340,7 @@ func TestProbedCapabilitiesCountAtOnce(t *testing.T) {
 		t.Fatal(status)
 	}
 	for key, want := range map[string]fleet.Tri{
-		"able:1b tools": fleet.Yes, "able:1b tool_choice_required": fleet.Yes, "able:1b json_object": fleet.Yes, "able:1b json_schema": fleet.Yes,
+		"able:1b tools": fleet.Yes, "able:1b tool_choice_required": fleet.Yes, "able:1b parallel_tools": fleet.Yes, "able:1b json_object": fleet.Yes, "able:1b json_schema": fleet.Yes,
 		"able:1b thinking": fleet.Yes, "able:1b vision": fleet.Yes, "able:1b context": fleet.Yes,
 		"plain:1b tools": fleet.No, "plain:1b vision": fleet.No, "plain:1b thinking": fleet.No, "embed:1b embedding": fleet.Yes, "embed:1b dimensions": fleet.Yes, "embed:1b norm": fleet.Yes,
 	} {
@@ -360,6 +360,10 @@ func TestProbedCapabilitiesCountAtOnce(t *testing.T) {
 			t.Errorf("%s: tools %v by %v, want %v by %v", model, got.Support, got.Source, want.Support, want.Source)
 		}
 	}
+	// A model that makes two calls can read them back.
+	r.post(t, "/api/chat", `{"model":"able:1b","stream":false,"messages":[{"role":"user","content":"go"},{"role":"assistant","content":"","tool_calls":[`+
+		`{"function":{"name":"get_weather","arguments":{"city":"Oslo"}}},{"function":{"name":"get_weather","arguments":{"city":"Lisbon"}}}]},`+
+		`{"role":"tool","tool_name":"get_weather","content":"rain"},{"role":"tool","tool_name":"get_weather","content":"sun"}]}`).ok(t)
 	if p := r.evidence.Book().Probe(r.deployment(fleet.DeploymentID{Node: r.nodeID, Runtime: "ollama", Model: "able:1b"})); p == nil || p.Suite != measure.ProbeSuite || p.Context == 0 {
 		t.Errorf("the book has %+v", p)
 	}

@@ -159,7 +159,7 @@ func needs(r *route.Requirements) string {
 		name string
 		is   bool
 	}{
-		{"tools", r.NeedsTools}, {"a required tool call", r.ToolChoiceRequired}, {"parallel tools", r.ParallelTools},
+		{"tools", r.NeedsTools}, {"a required tool call", r.ToolChoiceRequired}, {"a turn of several calls", r.ParallelTools}, {"one call at a time", r.SingleCall},
 		{"JSON", r.JSONObject}, {"a JSON schema", r.JSONSchema}, {"vision", r.Vision}, {"audio", r.AudioIn},
 		{"embedding", r.Role == route.RoleEmbedding}, {"continuation", r.Continuation}, {"fill-in", r.Insert},
 	} {

@@ -1,6 +1,7 @@
 package dialect
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -66,6 +67,21 @@ func (t *callTracker) any() bool {
 	}
 	return false
 }
+
+// OneCall holds an answer to its first tool call, for clients that allow no
+// more at once. The zero value is ready.
+type OneCall struct{ calls callTracker }
+
+// Keep takes out of a chunk what belongs to further calls.
+func (o *OneCall) Keep(c *Chunk) {
+	c.Tools = slices.DeleteFunc(c.Tools, func(d ToolDelta) bool {
+		call := o.calls.add(&d)
+		return call != nil && call.n > 0
+	})
+}
+
+// LeftOut is how many calls were taken out.
+func (o *OneCall) LeftOut() int { return max(0, len(o.calls.calls)-1) }
 
 // callID is the id the client sees: minted by ours, else the runtime's, else
 // made from the answer's.

@@ -1,6 +1,7 @@
 package dialect
 
 import (
+	"strings"
 	"testing"
 	"time"
 )
@@ -40,5 +41,33 @@ func TestAnAnswerWithoutUsageHasNone(t *testing.T) {
 	c.Add(say("b"))
 	if r := c.Reply(); r.Usage.Input != 1 {
 		t.Errorf("a later chunk without usage took it away: %+v", r.Usage)
+	}
+}
+
+// Some runtimes number every call 0, or leave pieces of one behind another's.
+func TestOneCallKeepsTheFirstWhole(t *testing.T) {
+	for name, pieces := range map[string][]ToolDelta{
+		"by index":    {{0, "1", "f", `{"a"`}, {1, "2", "g", `{}`}, {0, "", "", `:1}`}, {2, "3", "f", `{"a":2}`}},
+		"all index 0": {{0, "1", "f", `{"a":1}`}, {0, "2", "g", `{}`}, {0, "3", "f", `{"a":2}`}},
+		"without ids": {{0, "", "f", `{"a":1}`}, {0, "", "g", `{}`}, {0, "", "f", `{"a":2}`}},
+	} {
+		var one OneCall
+		var c Collector
+		for _, d := range pieces {
+			chunk := &Chunk{Text: Text(`"x"`), Tools: []ToolDelta{d}}
+			one.Keep(chunk)
+			c.Add(chunk)
+		}
+		r := c.Reply()
+		if len(r.Tools) != 1 || r.Tools[0].Name != "f" || string(r.Tools[0].Arguments) != `{"a":1}` || one.LeftOut() != 2 {
+			t.Errorf("%s: kept %+v, left out %d", name, r.Tools, one.LeftOut())
+		}
+		if want := `"` + strings.Repeat("x", len(pieces)) + `"`; string(r.Text) != want {
+			t.Errorf("%s: text %s", name, r.Text)
+		}
+	}
+	var one OneCall
+	if one.LeftOut() != 0 {
+		t.Error("a call was left out of an answer without any")
 	}
 }

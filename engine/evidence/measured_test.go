@@ -158,6 +158,30 @@ func TestWhatWasMeasuredOutlivesTheProgram(t *testing.T) {
 	}
 }
 
+// The first suite's no was of a model that makes several calls although more
+// than one are forbidden; now it would be of one that cannot make them.
+func TestAnOldNoToParallelToolsIsForgotten(t *testing.T) {
+	for _, c := range []struct {
+		suite     string
+		said, now fleet.Tri
+	}{
+		{"probe/1", fleet.No, fleet.Unknown},
+		{"probe/1", fleet.Yes, fleet.Yes},
+		{"probe/2", fleet.No, fleet.No},
+	} {
+		l, d := NewLedger(), deployment("m", "sha256:a")
+		l.SetProbe(d, Probed{At: evening, Suite: c.suite, Results: map[fleet.Capability]fleet.Tri{fleet.CapTools: fleet.No, fleet.CapParallelTools: c.said}})
+		again := NewLedger()
+		if err := again.Import(l.Export()); err != nil {
+			t.Fatal(err)
+		}
+		again.Book().Probe(d).Tell(d)
+		if d.Can(fleet.CapParallelTools).Support != c.now || d.Can(fleet.CapTools).Support != fleet.No {
+			t.Errorf("%s said %s: now %v", c.suite, c.said, d.Capabilities)
+		}
+	}
+}
+
 func TestAFileFromBeforeGradesLoads(t *testing.T) {
 	l, d := NewLedger(), deployment("m", "sha256:a")
 	old := `{"version":1,"speeds":null,"habits":[{"key":{"Identity":"sha256:a","Quantization":"Q4_K_M","Kind":"ollama"},"used":3,"calibration":{"v":1.25,"n":9},"output":{"":[10]}}]}`

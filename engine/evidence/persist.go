@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"bellwether/engine/fleet"
 )
 
 // stored is the ledger as JSON. Entries are sorted, so that the same ledger
@@ -100,12 +102,22 @@ func (l *Ledger) Import(b []byte) error {
 	}
 	for _, p := range in.Probes {
 		if p != nil {
+			p.renew()
 			l.probes[p.Deployment] = p
 		}
 	}
 	l.forget()
 	l.rebuild()
 	return nil
+}
+
+// renew forgets what an older suite established of something that the name no
+// longer means: the first asked whether a model makes one call where more are
+// forbidden, and its no to parallel_tools was of one that makes several.
+func (p *Probed) renew() {
+	if p.Suite == "probe/1" && p.Results[fleet.CapParallelTools] == fleet.No {
+		delete(p.Results, fleet.CapParallelTools)
+	}
 }
 
 func values(m map[string]*window) map[string][]float64 {

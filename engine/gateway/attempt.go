@@ -25,6 +25,7 @@ type attempt struct {
 	finish  dialect.Finish
 	text    bool // text or a call was seen
 	thought bool // reasoning was seen
+	one     dialect.OneCall
 }
 
 // try runs the request once and relays its answer. A nil error means a
@@ -48,11 +49,10 @@ func (x *exchange) try(ctx context.Context, g *fleet.Grant) error {
 // content or the end comes: until then the request can still move elsewhere.
 func (x *exchange) relay(run Running) error {
 	for {
-		c, err := run.Next()
+		c, err := x.next(run)
 		if err != nil {
-			return brokenEnd(err)
+			return err
 		}
-		x.note(c)
 		if says(c) || x.out.body {
 			if err := x.out.chunk(c, c.Final || run.Buffered()); err != nil {
 				return &fleet.Failure{Class: fleet.FailCancelled, Message: "the client left"}
@@ -70,6 +70,25 @@ func (x *exchange) relay(run Running) error {
 	}
 }
 
+// next returns the answer's next chunk, held to what the client allows. A model
+// makes several calls at once though it was told not to, and most runtimes
+// cannot be told: the first one is passed on. What the others were to do, the
+// model asks for when it sees its turn with that one.
+func (x *exchange) next(run Running) (*dialect.Chunk, error) {
+	c, err := run.Next()
+	if err != nil {
+		return nil, brokenEnd(err)
+	}
+	if x.query.Needs.SingleCall {
+		x.attempt.one.Keep(c)
+		if n := x.attempt.one.LeftOut(); c.Final && n > 0 {
+			x.edits = append(x.edits, fmt.Sprintf("parallel_tool_calls: the first call is passed on, and %d more left out", n))
+		}
+	}
+	x.note(c)
+	return c, nil
+}
+
 // says reports whether a chunk is part of the answer, as opposed to a sign of
 // life: such a one commits the stream.
 func says(c *dialect.Chunk) bool {
@@ -80,11 +99,10 @@ func says(c *dialect.Chunk) bool {
 func (x *exchange) gather(ctx context.Context, run Running) error {
 	var col dialect.Collector
 	for {
-		c, err := run.Next()
+		c, err := x.next(run)
 		if err != nil {
-			return brokenEnd(err)
+			return err
 		}
-		x.note(c)
 		col.Add(c)
 		if c.Final {
 			break

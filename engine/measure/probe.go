@@ -17,7 +17,7 @@ import (
 const AppProbe = "bellwether/probe"
 
 // ProbeSuite names the questions of this version.
-const ProbeSuite = "probe/1"
+const ProbeSuite = "probe/2"
 
 // Finding is what asking showed of one thing a deployment may be able to do.
 type Finding struct {

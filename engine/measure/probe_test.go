@@ -43,9 +43,6 @@ func able(_ int, r *dialect.Request, _ Question) (*Answer, error) {
 		a.Reply.Tools = []dialect.ToolCall{call(r.ToolChoice.Name, "Oslo")}
 	case strings.Contains(text, "both at once"):
 		a.Reply.Tools = []dialect.ToolCall{call("get_weather", "Oslo"), call("get_weather", "Lisbon")}
-		if r.ParallelTools != nil {
-			a.Reply.Tools = a.Reply.Tools[:1]
-		}
 	case len(r.Tools) > 0:
 		a.Reply.Tools = []dialect.ToolCall{call(r.Tools[0].Name, "Oslo, Norway")}
 	}
@@ -141,11 +138,6 @@ func TestProbeTellsNoFromUnknown(t *testing.T) {
 			a.Reply.Tools = []dialect.ToolCall{{Name: "get_weather", Arguments: dialect.Raw(`{"city":"Oslo"}`)}}
 			return a, nil
 		}), fleet.Unknown},
-		"two calls although forbidden": {fleet.CapParallelTools, unless(func(s string, r *dialect.Request) bool { return r.ParallelTools != nil }, func() (*Answer, error) {
-			a := says("")
-			a.Reply.Tools = make([]dialect.ToolCall, 2)
-			return a, nil
-		}), fleet.No},
 		"prose instead of required JSON": {fleet.CapJSONObject, unless(func(_ string, r *dialect.Request) bool { return r.Format.Kind == dialect.FormatJSON }, text), fleet.No},
 		"JSON cut by the limit": {fleet.CapJSONObject, unless(func(_ string, r *dialect.Request) bool { return r.Format.Kind == dialect.FormatJSON }, func() (*Answer, error) {
 			a := says(`{"colour": "gr`)

@@ -156,7 +156,9 @@ func (j *judge) demands(d *fleet.Deployment, yield func(fleet.Capability) bool) 
 	need(d.Can(role).Support == fleet.Unknown, role)
 	need(n.NeedsTools, fleet.CapTools)
 	need(n.ToolChoiceRequired, fleet.CapToolChoiceRequired)
-	need(j.parallelMatters(d), fleet.CapParallelTools)
+	// Some model on some runtime made the earlier calls: only a template known to
+	// hold no more than one of a turn is in the way.
+	need(n.ParallelTools && d.Can(fleet.CapParallelTools).Support == fleet.No, fleet.CapParallelTools)
 	need(n.JSONSchema, fleet.CapJSONSchema)
 	need(n.JSONObject, fleet.CapJSONObject)
 	need(n.Vision, fleet.CapVision)
@@ -165,17 +167,6 @@ func (j *judge) demands(d *fleet.Deployment, yield func(fleet.Capability) bool) 
 	need(n.Insert, fleet.CapInsert)
 	need(n.Continuation, fleet.CapContinuation)
 	need(n.Streaming && n.Role == RoleChat, fleet.CapStreaming)
-}
-
-// parallelMatters: a model that makes one call at a time anyway need not be told
-// so; one of which it is not known may make several. Several calls in an earlier
-// turn are history, which only a known no is in the way of.
-func (j *judge) parallelMatters(d *fleet.Deployment) bool {
-	n, known := &j.q.Needs, d.Can(fleet.CapParallelTools).Support
-	if n.SingleCall {
-		return known == fleet.Unknown
-	}
-	return n.ParallelTools && known == fleet.No
 }
 
 // checkDeadline refuses before loading what cannot begin in time: the client's

@@ -22,7 +22,6 @@ func TestEachNeedAsksForItsCapability(t *testing.T) {
 	for name, need := range map[fleet.Capability]func(*Requirements){
 		fleet.CapTools:              func(n *Requirements) { n.NeedsTools = true },
 		fleet.CapToolChoiceRequired: func(n *Requirements) { n.ToolChoiceRequired = true },
-		fleet.CapParallelTools:      func(n *Requirements) { n.SingleCall = true },
 		fleet.CapJSONObject:         func(n *Requirements) { n.JSONObject = true },
 		fleet.CapJSONSchema:         func(n *Requirements) { n.JSONSchema = true },
 		fleet.CapVision:             func(n *Requirements) { n.Vision = true },
@@ -56,10 +55,6 @@ func TestEachNeedAsksForItsCapability(t *testing.T) {
 		switch name {
 		case fleet.CapChat, fleet.CapEmbedding:
 			if !slices.Equal(codes(no), []fleet.Code{fleet.CodeRole}) {
-				t.Errorf("%s unsupported:\n%s", name, no.Explain())
-			}
-		case fleet.CapParallelTools: // one that makes one call at a time need not be told
-			if no.Verdict != Serve {
 				t.Errorf("%s unsupported:\n%s", name, no.Explain())
 			}
 		default:

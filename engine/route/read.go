@@ -94,7 +94,6 @@ func readTools(r *dialect.Request, n *Requirements) {
 		(r.ToolChoice.Mode == dialect.ChoiceRequired || r.ToolChoice.Mode == dialect.ChoiceNamed)
 	// true is a permission, not a need.
 	n.SingleCall = n.NeedsTools && r.ParallelTools != nil && !*r.ParallelTools
-	n.ParallelTools = n.SingleCall
 	for i := range r.Messages {
 		n.ParallelTools = n.ParallelTools || len(r.Messages[i].ToolCalls) > 1
 	}

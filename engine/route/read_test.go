@@ -214,7 +214,7 @@ func TestToolNeeds(t *testing.T) {
 		"required":           {func(r *dialect.Request) { r.ToolChoice.Mode = dialect.ChoiceRequired }, [4]bool{true, true}},
 		"named":              {func(r *dialect.Request) { r.ToolChoice.Mode = dialect.ChoiceNamed }, [4]bool{true, true}},
 		"parallel permitted": {func(r *dialect.Request) { r.ParallelTools = ptr(true) }, [4]bool{true}},
-		"parallel forbidden": {func(r *dialect.Request) { r.ParallelTools = ptr(false) }, [4]bool{true, false, true, true}},
+		"parallel forbidden": {func(r *dialect.Request) { r.ParallelTools = ptr(false) }, [4]bool{true, false, false, true}},
 		"several calls before": {func(r *dialect.Request) {
 			r.Messages = append(r.Messages, dialect.Message{Role: dialect.RoleAssistant, ToolCalls: make([]dialect.ToolCall, 2)})
 		}, [4]bool{true, false, true}},

@@ -131,7 +131,7 @@ func (d *Decision) byExclusion(p *dialect.Problem, q *Query) {
 
 // capabilityParams names the request's field behind a capability.
 var capabilityParams = map[fleet.Capability]string{
-	fleet.CapTools: "tools", fleet.CapToolChoiceRequired: "tool_choice", fleet.CapParallelTools: "parallel_tool_calls",
+	fleet.CapTools: "tools", fleet.CapToolChoiceRequired: "tool_choice", fleet.CapParallelTools: "messages",
 	fleet.CapJSONObject: "response_format", fleet.CapJSONSchema: "response_format", fleet.CapVision: "messages",
 	fleet.CapAudio: "messages", fleet.CapThinking: "think", fleet.CapInsert: "suffix", fleet.CapContinuation: "messages",
 }

@@ -139,7 +139,7 @@ var probed = map[fleet.Capability]bool{
 
 var capabilityNames = map[fleet.Capability]string{
 	fleet.CapChat: "chat", fleet.CapEmbedding: "embeddings", fleet.CapTools: "tools",
-	fleet.CapToolChoiceRequired: "being made to call a tool", fleet.CapParallelTools: "saying whether several tools may be called at once",
+	fleet.CapToolChoiceRequired: "being made to call a tool", fleet.CapParallelTools: "several tool calls in one turn",
 	fleet.CapJSONObject: "JSON output", fleet.CapJSONSchema: "output by a JSON schema", fleet.CapVision: "images",
 	fleet.CapAudio: "audio", fleet.CapThinking: "thinking", fleet.CapInsert: "insertion", fleet.CapStreaming: "streaming",
 	fleet.CapContinuation: "continuing a given answer",

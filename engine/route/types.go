@@ -36,8 +36,8 @@ type Requirements struct {
 
 	NeedsTools         bool `json:"needs_tools"`
 	ToolChoiceRequired bool `json:"tool_choice_required"`
-	ParallelTools      bool `json:"parallel_tools"`
-	SingleCall         bool `json:"single_call,omitempty"` // parallel calls are forbidden
+	ParallelTools      bool `json:"parallel_tools"`        // an earlier turn holds several calls
+	SingleCall         bool `json:"single_call,omitempty"` // at most one call a turn: the gateway sees to it, whoever answers
 	JSONSchema         bool `json:"json_schema"`
 	JSONObject         bool `json:"json_object"`
 	Streaming          bool `json:"streaming"`

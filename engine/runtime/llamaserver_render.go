@@ -59,7 +59,7 @@ func (p *llamaPlan) conversation(c *Call, messages []dialect.Message, strict boo
 		openAIMessage(w, &messages[i])
 	}
 	w.shut(']')
-	p.tools(w, r)
+	p.tools(w, c)
 	switch {
 	case r.Format.Kind == dialect.FormatSchema && !r.Format.Schema.None():
 		w.key("response_format")
@@ -96,8 +96,11 @@ func orElse(s, other string) string {
 
 // tools writes the tool list and the choice. The server knows auto, none and
 // required; an object for one named tool it would take for auto in silence, so
-// that tool alone is offered and required.
-func (p *llamaPlan) tools(w *builder, r *dialect.Request) {
+// that tool alone is offered and required. Leave to make several calls at once
+// (Codex always gives it) would put it above its own template, which then could
+// not read the turn back.
+func (p *llamaPlan) tools(w *builder, c *Call) {
+	r := c.Request
 	tools, choice := r.Tools, r.ToolChoice.Mode
 	if len(tools) == 0 {
 		return
@@ -117,7 +120,11 @@ func (p *llamaPlan) tools(w *builder, r *dialect.Request) {
 		w.key("tool_choice")
 		w.str(string(choice))
 	}
-	if r.ParallelTools != nil {
+	switch {
+	case r.ParallelTools == nil:
+	case *r.ParallelTools && c.Deployment.Can(fleet.CapParallelTools).Support == fleet.No:
+		p.edits = append(p.edits, "parallel_tool_calls left out: the model's template holds one call a turn")
+	default:
 		w.key("parallel_tool_calls")
 		w.bool(*r.ParallelTools)
 	}

@@ -60,7 +60,7 @@ func callOf(t *testing.T, p dialect.Protocol, body string, able bool) *Call {
 		t.Fatalf("%s: %v", body, problem)
 	}
 	caps := fleet.Capabilities{}
-	for _, name := range []fleet.Capability{fleet.CapTools, fleet.CapThinking, fleet.CapVision, fleet.CapInsert} {
+	for _, name := range []fleet.Capability{fleet.CapTools, fleet.CapParallelTools, fleet.CapThinking, fleet.CapVision, fleet.CapInsert} {
 		caps.Set(name, fleet.TriOf(able), fleet.SourceOperator)
 	}
 	return &Call{Request: r, Model: "there:latest", Deployment: &fleet.Deployment{Capabilities: caps, EmbeddingWidth: 96}}

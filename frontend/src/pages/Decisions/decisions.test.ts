@@ -134,7 +134,7 @@ describe('candidates', () => {
 
 describe('what a request asks for', () => {
   it('is said in words', () => {
-    expect(needs(decision.requirements)).toEqual(['tools', 'several calls at once', 'thinking, up to 4,096 tok', 'streaming']);
+    expect(needs(decision.requirements)).toEqual(['tools', 'a turn of several calls', 'thinking, up to 4,096 tok', 'streaming']);
     expect(needs(refused.requirements)).toEqual([]);
   });
 });

@@ -8,8 +8,8 @@ export function needs(r: Requirements): string[] {
   const all: [boolean | undefined, string][] = [
     [r.tool_choice_required, 'has to call a tool'],
     [r.needs_tools && !r.tool_choice_required, 'tools'],
-    [r.parallel_tools && r.needs_tools, 'several calls at once'],
-    [r.single_call, 'one call only'],
+    [r.parallel_tools, 'a turn of several calls'],
+    [r.single_call, 'one call at a time'],
     [r.vision, r.images && r.images > 1 ? `${count(r.images)} images` : 'an image'],
     [r.remote_image, 'an image from the web'],
     [r.audio_in, 'audio'],
