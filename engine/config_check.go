@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
+
+	"bellwether/engine/runtime"
 )
 
 // Validate checks every value by itself and the settings against each other.
@@ -91,9 +93,14 @@ var rules = []struct {
 		return ""
 	}},
 	{"runtimes", func(c *Config) string {
-		names := map[string]bool{}
+		names, places := map[string]bool{}, map[string]string{}
 		for i, r := range c.Runtimes {
-			name := r.name(i)
+			name, place := r.name(i), runtime.Place(r.URL)
+			at := name + " at " + r.URL
+			if other, twice := places[place]; twice {
+				return fmt.Sprintf("[%d]: %s is the same server as %s: its memory and slots would count twice; keep one of the two", i, at, other)
+			}
+			places[place] = at
 			if names[name] {
 				return fmt.Sprintf("two are named %q; give each its own name", name)
 			}

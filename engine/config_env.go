@@ -8,6 +8,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"bellwether/engine/runtime"
 )
 
 // Some variables set a part of a setting only.
@@ -180,6 +182,9 @@ func (v *variables) ollama(name, text string) (any, error) {
 			v.l.warn("%s=%s is not taken for a runtime: it is not an Ollama of this machine; declare it under runtimes if it is", name, text)
 			return nil, nil
 		}
+	}
+	if slices.ContainsFunc(v.runtimes, func(r RuntimeConfig) bool { return runtime.Place(r.URL) == runtime.Place(address) }) {
+		return nil, nil // it is declared, by whatever name
 	}
 	i := slices.IndexFunc(v.runtimes, func(r RuntimeConfig) bool { return r.Name == "ollama" })
 	if i < 0 {

@@ -92,7 +92,7 @@ var settings = []Setting{
 		Doc: "How long the fleet is without a router before the next in line takes the role."},
 
 	{Key: "runtimes", Env: []string{"FLEET_OLLAMA_HOST", "FLEET_NODE_OLLAMA_HOST", "OLLAMA_HOST"}, Scope: scopeNode, kind: listOf{runtimeKind, reflect.TypeFor[RuntimeConfig]()},
-		Doc: "Inference servers of this machine, besides those found at their usual ports: name, kind (ollama, llama-server; recognised unless given), url, api_key, parallel and max_loaded where the server does not tell, timeouts, and cancel: drain for a server that a cut connection breaks. The variable gives the address of the one named ollama."},
+		Doc: "Inference servers to use, in place of those found at their usual ports: name, kind (ollama, llama-server; recognised unless given), url, api_key, parallel and max_loaded where the server does not tell, timeouts, and cancel: drain for a server that a cut connection breaks. Each server once, since its memory and slots are its own: two entries of one address are wrong, and of two addresses that turn out to lead to one server the first is used, which doctor tells. The variable gives the address of the one named ollama."},
 	{Key: "pools", Env: []string{"FLEET_POOL_MEMORY_GB", "FLEET_POOL_MARGIN_GB"}, Unit: "GB", Scope: scopeNode, kind: listOf{poolKind, reflect.TypeFor[PoolConfig]()},
 		Doc: "Limits of memory pools by name (unified, vram0, ram; without name: the main one): memory_gb is the most that models may take in all, auto what the machine can spare; margin_gb stays free below it."},
 	{Key: "unknown_memory_policy", Env: []string{"FLEET_UNKNOWN_MEMORY_POLICY"}, Scope: scopeNode, kind: oneOf("allow", "reject"),

@@ -281,6 +281,8 @@ func TestWrongValues(t *testing.T) {
 		"a pinned alias":               {"routing: {pinned_models: [qwen3, 'auto:fast']}", nil, `config.yaml:1: routing.pinned_models: auto:fast is an alias, and no model that could stay in memory; list models by name`},
 		"offline before late":          {"heartbeat: {offline: 10}", nil, `config.yaml:1: heartbeat.offline: must be more than heartbeat.late (15s)`},
 		"two of a name":                {"runtimes: [{name: a, url: http://h:1}, {name: a, url: http://h:2}]", nil, `config.yaml:1: runtimes: two are named "a"; give each its own name`},
+		"one server twice":             {"runtimes:\n  - {name: a, url: http://127.0.0.1:21001}\n  - {name: b, url: 'http://localhost:21001/'}", nil, `config.yaml:3: runtimes[1]: b at http://localhost:21001/ is the same server as a at http://127.0.0.1:21001: its memory and slots would count twice; keep one of the two`},
+		"a port the scheme gives":      {"runtimes: [{name: a, url: http://Box}, {name: b, url: http://box:80}]", nil, `config.yaml:1: runtimes[1]: b at http://box:80 is the same server as a at http://Box: its memory and slots would count twice; keep one of the two`},
 		"asks itself":                  {"runtimes: [{url: http://127.0.0.1:11435}]", nil, `config.yaml:1: runtimes: "http://127.0.0.1:11435" is this program's own address (listen): it would ask itself`},
 		"no room":                      {"pools: [{memory_gb: 2}]", nil, `config.yaml:1: pools: pool "": margin_gb (2) leaves nothing of memory_gb (2)`},
 		"alias of nothing":             {"aliases: {a: {}}", nil, `config.yaml:1: aliases.a: names neither models, tags nor a profile`},

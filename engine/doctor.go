@@ -3,6 +3,7 @@ package engine
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"strings"
 
@@ -35,7 +36,7 @@ func Examine(ctx context.Context, c *Config) []admin.Finding {
 		found = append(found, finding("runtime."+f.Kind, "ok", "", "%s answers at %s", f.Kind, f.URL))
 	}
 	if c != nil {
-		found = append(found, unanswered(c.Runtimes, answers)...)
+		found = append(found, unanswered(ctx, c.Runtimes, answers)...)
 	}
 	for _, f := range agent.Programs(ctx, kinds) {
 		found = append(found, admin.Finding{ID: f.ID, Severity: string(f.Severity), Text: f.Text, Remedy: f.Remedy})
@@ -43,15 +44,24 @@ func Examine(ctx context.Context, c *Config) []admin.Finding {
 	return ranked(found)
 }
 
-// unanswered are the declared runtimes at addresses where none answers.
-func unanswered(declared []RuntimeConfig, answers map[string]bool) (found []admin.Finding) {
+// unanswered are the declared runtimes that none of the found ones is.
+func unanswered(ctx context.Context, declared []RuntimeConfig, answers map[string]bool) (found []admin.Finding) {
 	for _, rt := range declared {
 		u, err := runtime.ParseTarget(rt.URL)
 		if err != nil || answers[u.String()] || answers[strings.Replace(u.String(), "127.0.0.1", "[::1]", 1)] {
 			continue
 		}
 		name := cmp.Or(rt.Name, rt.Kind, "a runtime")
-		found = append(found, finding("runtime."+name, "broken", "start it, or mend its url under runtimes in the settings", "%s at %s does not answer", name, u))
+		fault, remedy := "does not answer", "start it, or mend its url under runtimes in the settings"
+		switch answers, err := runtime.Look(ctx, rt.URL); {
+		case errors.Is(err, runtime.ErrOurselves):
+			fault, remedy = "cannot be used: "+err.Error(), runtime.CureOurselves
+		case errors.Is(err, runtime.ErrUnknownRuntime):
+			fault, remedy = "cannot be used: "+err.Error(), runtime.CureUnknown
+		case err == nil && answers.Supported:
+			continue // only just started
+		}
+		found = append(found, finding("runtime."+name, "broken", remedy, "%s at %s %s", name, u, fault))
 	}
 	return found
 }

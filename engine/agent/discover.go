@@ -2,10 +2,7 @@ package agent
 
 import (
 	"context"
-	"net"
-	"net/url"
 	"strconv"
-	"strings"
 	"time"
 
 	"bellwether/engine/pulse"
@@ -119,31 +116,11 @@ func (s *state) remove(srv *server) {
 // at returns the runtime at an address, nil if there is none.
 func (s *state) at(address string) *server {
 	for _, srv := range s.servers {
-		if place(srv.target.URL) == place(address) {
+		if runtime.Place(srv.target.URL) == runtime.Place(address) {
 			return srv
 		}
 	}
 	return nil
-}
-
-// place is an address in one spelling: all loopbacks are this machine, and the
-// port may be the scheme's.
-func place(address string) string {
-	u, err := url.Parse(address)
-	if err != nil || u.Host == "" {
-		return address
-	}
-	host, port := strings.ToLower(u.Hostname()), u.Port()
-	if ip := net.ParseIP(host); host == "localhost" || ip != nil && (ip.IsLoopback() || ip.IsUnspecified()) {
-		host = "this machine"
-	}
-	if port == "" {
-		port = map[string]string{"https": "443"}[u.Scheme]
-		if port == "" {
-			port = "80"
-		}
-	}
-	return host + ":" + port + strings.TrimRight(u.Path, "/")
 }
 
 // freeName makes a discovered name unique on the node: ollama, ollama-2.

@@ -52,7 +52,7 @@ func (a *Agent) Doctor(ctx context.Context) []Finding {
 			srv := s.servers[name]
 			state := s.runtimeState(srv)
 			kinds[state.Kind] = kinds[state.Kind] || srv.up
-			if !srv.up && !srv.denied {
+			if !srv.up && srv.cure == "" {
 				down[len(out)] = state.Kind
 			}
 			out = append(out, s.diagnose(srv)...)
@@ -78,11 +78,14 @@ func (a *Agent) Doctor(ctx context.Context) []Finding {
 // diagnose judges one runtime and its models.
 func (s *state) diagnose(srv *server) []Finding {
 	id := "runtime." + srv.name
-	if srv.denied {
-		return []Finding{{id, Broken, srv.name + " at " + srv.target.URL + " refuses us: " + srv.reason, "set api_key of " + srv.name + " under runtimes to the key it was started with"}}
-	}
-	if !srv.up {
-		return []Finding{{id, Broken, srv.name + " at " + srv.target.URL + " is down: " + srv.reason, "start it"}}
+	at := srv.name + " at " + srv.target.URL
+	switch {
+	case srv.oneWith != "":
+		return []Finding{{id, Warning, at + " is not used: " + srv.reason, srv.cure}}
+	case srv.cure != "":
+		return []Finding{{id, Broken, at + " cannot be used: " + srv.reason, srv.cure}}
+	case !srv.up:
+		return []Finding{{id, Broken, at + " is down: " + srv.reason, "start it"}}
 	}
 	out := []Finding{{id, OK, fmt.Sprintf("%s %s serves %s at %s", srv.name, srv.version, models(len(srv.models)), srv.target.URL), ""}}
 	if len(srv.models) == 0 {

@@ -23,10 +23,13 @@ type server struct {
 	adapter runtime.Adapter // nil until connected
 	up      bool
 	reason  string // why it is not up
-	denied  bool   // it answers, and refuses our key
+	cure    string // what helps where it is not up, "" = to start it
 	fails   int    // failed observations in a row
 	downAt  time.Time
 	version string
+	leads   string // runtime.Inventory.Server
+	oneWith string // the runtime that is used in place of this one, see standsBack
+	unlike  int    // observations in a row that differ from that one's
 
 	observedAt time.Time                    // start of the last good observation
 	reports    bool                         // it says what is in memory
@@ -197,9 +200,11 @@ func (m *observed) on(s *state) {
 	if m.adapter != nil {
 		srv.adapter = m.adapter
 	}
-	if m.err != nil {
+	switch {
+	case m.err != nil:
 		s.onBlind(srv, m.err)
-	} else {
+	case s.standsBack(srv, m.inventory, m.started):
+	default:
 		srv.weights = m.weights
 		s.onSeen(srv, m.inventory, m.started)
 	}
@@ -261,7 +266,7 @@ func (s *state) onBlind(srv *server, err error) {
 		return
 	}
 	reason := reasonOf(err)
-	srv.denied = f != nil && f.Code == runtime.CodeUnauthorized
+	srv.cure, srv.oneWith = srv.cureOf(err), ""
 	if srv.up {
 		srv.downAt = s.now()
 	}
@@ -288,6 +293,21 @@ func reasonOf(err error) string {
 	return err.Error()
 }
 
+// cureOf is what helps against a failure of every observation, "" = to start
+// the runtime.
+func (srv *server) cureOf(err error) string {
+	var f *fleet.Failure
+	switch {
+	case errors.As(err, &f) && f.Code == runtime.CodeUnauthorized:
+		return "set api_key of " + srv.name + " under runtimes to the key it was started with"
+	case errors.As(err, &f) && f.Code == runtime.CodeOurselves, errors.Is(err, runtime.ErrOurselves):
+		return runtime.CureOurselves
+	case errors.Is(err, runtime.ErrUnknownRuntime):
+		return runtime.CureUnknown
+	}
+	return ""
+}
+
 // unused reports whether no request runs on the runtime.
 func (s *state) unused(srv *server) bool {
 	for id, l := range s.lanes {
@@ -310,7 +330,7 @@ func (s *state) onSeen(srv *server, inv *runtime.Inventory, started time.Time) {
 		s.dirty = true
 		s.a.log.Info("runtime up", "runtime", srv.name, "version", inv.Version)
 	}
-	srv.up, srv.denied, srv.reason, srv.fails = true, false, "", 0
+	srv.up, srv.reason, srv.cure, srv.fails = true, "", "", 0
 	srv.version, srv.reports, srv.observedAt = inv.Version, inv.ReportsResidency, started
 	srv.told = inv.MaxLoaded
 	srv.models = make(map[string]*fleet.Deployment, len(inv.Deployments))

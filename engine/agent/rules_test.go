@@ -150,20 +150,6 @@ func TestCapOfARuntimeIsDoubtedAfterLongQuiet(t *testing.T) {
 	}
 }
 
-func TestAddressesOfOneServerAreOnePlace(t *testing.T) {
-	same := []string{"http://localhost:11434", "http://127.0.0.1:11434/", "http://[::1]:11434", "http://0.0.0.0:11434"}
-	for _, a := range same[1:] {
-		if place(a) != place(same[0]) {
-			t.Errorf("%s and %s are one server", a, same[0])
-		}
-	}
-	for _, other := range []string{"http://127.0.0.1:8080", "http://10.0.0.7:11434", "http://localhost:11434/other"} {
-		if place(other) == place(same[0]) {
-			t.Errorf("%s and %s are two servers", other, same[0])
-		}
-	}
-}
-
 func TestOrderToUnloadIsRecognised(t *testing.T) {
 	for body, want := range map[string]bool{
 		`{"model":"m","keep_alive":0}`:                true,

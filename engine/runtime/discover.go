@@ -64,11 +64,11 @@ func Discover(ctx context.Context, extra []string) []Found {
 // probe asks one address. A port closed on IPv4 loopback is tried on IPv6:
 // some servers listen there only.
 func probe(ctx context.Context, address string) *Found {
-	f, err := look(ctx, address)
+	f, err := Look(ctx, address)
 	var failure *fleet.Failure
 	if rest, ok := strings.CutPrefix(address, "http://127.0.0.1:"); ok && errors.As(err, &failure) && failure.Class == fleet.FailConnect {
 		address = "http://[::1]:" + rest
-		f, err = look(ctx, address)
+		f, err = Look(ctx, address)
 	}
 	if err != nil {
 		return nil
@@ -76,7 +76,8 @@ func probe(ctx context.Context, address string) *Found {
 	return f
 }
 
-func look(ctx context.Context, address string) (*Found, error) {
+// Look asks one address what answers there, 300 ms long. It can load nothing.
+func Look(ctx context.Context, address string) (*Found, error) {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
 	id, err := Recognise(ctx, Target{Name: address, URL: address})

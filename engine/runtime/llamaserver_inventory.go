@@ -69,6 +69,7 @@ func (l *LlamaServer) Inventory(ctx context.Context) (*Inventory, error) {
 	if err != nil {
 		return nil, fmt.Errorf("inventory of %s: %w", l.target.Name, err)
 	}
+	inv.Server = l.remote.server()
 	if p.status == http.StatusServiceUnavailable && failureOf(p.status, "", p.body).Code == CodeLoading {
 		inv.Deployments = l.whileLoading()
 		return inv, nil

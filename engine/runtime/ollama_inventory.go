@@ -83,6 +83,7 @@ func (o *Ollama) Inventory(ctx context.Context) (*Inventory, error) {
 			return nil, fmt.Errorf("inventory of %s: %w", o.target.Name, err)
 		}
 	}
+	inv.Server = o.remote.server()
 	for _, p := range ps.Models {
 		if p.Name == "" || p.Digest == "" || p.Size <= 0 {
 			// ps raced with an unload (ollama#17376): what it says of the others

@@ -67,6 +67,12 @@ var (
 	ErrUnknownRuntime = errors.New("what answers there is no runtime known here")
 )
 
+// What helps against them, for people.
+const (
+	CureOurselves = "take it out of runtimes in the settings, or name the runtimes behind that Bellwether by addresses of their own"
+	CureUnknown   = "mend its url under runtimes in the settings, or say its kind there"
+)
+
 // unsupported is what an adapter says to an operation its runtime lacks.
 func unsupported(what string) error {
 	return &fleet.Failure{Class: fleet.FailStatus, Code: CodeUnsupported, Message: what}

@@ -50,9 +50,10 @@ type remote struct {
 	// it says that it keeps it. The next request on it would be lost.
 	onceOnly bool
 
-	mu     sync.Mutex // guards idle, closed
+	mu     sync.Mutex // guards idle, closed, led
 	idle   []*wire    // newest last
 	closed bool
+	led    string // where the newest connection led, see server
 
 	drains sync.WaitGroup  // abandoned calls read to their end (Target.Drain)
 	life   context.Context // of drained calls; ends with shut
@@ -256,6 +257,7 @@ func (r *remote) dial(ctx context.Context) (*wire, error) {
 	if err != nil {
 		return nil, err
 	}
+	r.noteServer(c)
 	if r.secure {
 		name, _, _ := net.SplitHostPort(r.addr)
 		tc := tls.Client(c, &tls.Config{ServerName: name, MinVersion: tls.VersionTLS12})
@@ -268,6 +270,36 @@ func (r *remote) dial(ctx context.Context) (*wire, error) {
 	w := &wire{Conn: c, headLeft: -1}
 	w.br = bufio.NewReaderSize(w, len(room{}))
 	return w, nil
+}
+
+// noteServer keeps where a connection led. Who is reached at an address of this
+// machine's own is at home, by whatever name. Behind TLS the name counts too: one
+// address serves many there.
+func (r *remote) noteServer(c net.Conn) {
+	to, ok := c.RemoteAddr().(*net.TCPAddr)
+	from, also := c.LocalAddr().(*net.TCPAddr)
+	if !ok || !also {
+		return
+	}
+	host := to.AddrPort().Addr().Unmap().String()
+	if isOwnLoopback(to.IP) || to.IP.Equal(from.IP) {
+		host = thisMachine
+	}
+	led := net.JoinHostPort(host, strconv.Itoa(to.Port)) + r.prefix
+	if r.secure {
+		led += " as " + strings.ToLower(r.addr)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.led = led
+}
+
+// server says which server answers, "" before any did: two addresses that lead
+// to one have it in common. See Inventory.Server.
+func (r *remote) server() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.led
 }
 
 // take returns the idle connection used last, nil if there is none, and drops

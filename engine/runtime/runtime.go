@@ -48,6 +48,9 @@ type Identity struct {
 // Inventory is one observation of a runtime, with its residency. Deployment
 // ids carry only Model; the agent fills node and runtime in.
 type Inventory struct {
+	// Server is where the connection led, "" = not known: runtimes that have it in
+	// common and say the same of themselves are one under two names.
+	Server      string
 	Version     string
 	Deployments []fleet.Deployment
 	// MaxLoaded is the most models the runtime says it keeps at once, 0 = it

@@ -58,6 +58,31 @@ func ParseTarget(s string) (*url.URL, error) {
 	return &url.URL{Scheme: scheme, Host: net.JoinHostPort(host, p), Path: path}, nil
 }
 
+// thisMachine stands for loopback in a Place.
+const thisMachine = "this machine"
+
+// Place is an address in one spelling: two addresses whose places are equal are
+// one. This machine's names for itself (localhost, 127.0.0.1, ::1), case, a port
+// that the scheme gives and slashes at the end make no difference. What is no
+// address is its own place.
+func Place(address string) string {
+	u, err := ParseTarget(address)
+	if err != nil {
+		return address
+	}
+	host := strings.ToLower(u.Hostname())
+	if host == "localhost" || isOwnLoopback(net.ParseIP(host)) {
+		host = thisMachine
+	}
+	return net.JoinHostPort(host, u.Port()) + u.Path
+}
+
+// isOwnLoopback leaves out the other addresses of 127.0.0.0/8: servers of one
+// machine are told apart by them.
+func isOwnLoopback(ip net.IP) bool {
+	return ip.Equal(net.IPv4(127, 0, 0, 1)) || ip.Equal(net.IPv6loopback)
+}
+
 // Names are ASCII, as they stand in DNS; both become part of a request's head.
 var (
 	reTargetHost = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$`)
