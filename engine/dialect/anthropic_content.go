@@ -184,6 +184,8 @@ func (t *turn) parts(kind string, v Raw) ([]Part, *fault) {
 		return []Part{p}, f.in("source")
 	case "document":
 		return t.document(v)
+	case "container_upload":
+		return nil, unreadable("a file of the vendor's store")
 	case "search_result":
 		return t.searchResult(v)
 	case "tool_reference":
@@ -192,42 +194,6 @@ func (t *turn) parts(kind string, v Raw) ([]Part, *fault) {
 	}
 	t.r.drop(t.at + ": a block of type " + kind + ", which local models do not read")
 	return nil, nil
-}
-
-// imageSource reads where an image is: in the request, or at an address.
-func imageSource(v Raw) (Part, *fault) {
-	var url Text
-	p := Part{Kind: PartImage}
-	f := fields(v, func(m Member) *fault {
-		switch m.Name {
-		case "media_type":
-			return m.str(&p.MIME)
-		case "data":
-			return m.data(&p.Data)
-		case "url":
-			return m.text(&url)
-		}
-		return nil
-	})
-	switch {
-	case f != nil:
-		return p, f
-	case !url.Empty():
-		return imagePart(Raw(url))
-	case len(p.Data) == 0:
-		return p, &fault{what: "the image has neither data nor url", remedy: "Send it in base64; files of the vendor's store are not here."}
-	case p.MIME == "":
-		p.MIME = sniff(p.Data)
-	}
-	return p, nil
-}
-
-// data reads base64 as sent. It aliases the body unless it was escaped.
-func (m Member) data(into *[]byte) *fault {
-	var t Text
-	f := m.text(&t)
-	*into = plainBytes(t)
-	return f
 }
 
 func (t *turn) toolUse(v Raw) *fault {

@@ -1,11 +1,10 @@
 package dialect
 
-// document reads a document. Text becomes text; a PDF is kept as a file, which
-// no runtime here reads, and noted.
+// document reads a document: its text, or what it is made of. A file of another
+// kind is none that models here read.
 func (t *turn) document(v Raw) ([]Part, *fault) {
-	var title, context, data Text
-	var kind, url, mime string
-	var content Raw
+	var title, context Text
+	var source Raw
 	f := fields(v, func(m Member) *fault {
 		switch m.Name {
 		case "title":
@@ -13,42 +12,43 @@ func (t *turn) document(v Raw) ([]Part, *fault) {
 		case "context":
 			return m.text(&context)
 		case "source":
-			return fields(m.Value, func(s Member) *fault {
-				switch s.Name {
-				case "type":
-					return s.str(&kind)
-				case "media_type":
-					return s.str(&mime)
-				case "data":
-					return s.text(&data)
-				case "url":
-					return s.str(&url)
-				case "content":
-					content = s.Value
-				}
-				return nil
-			}).in(m.Name)
+			source = m.Value
+			return m.object()
 		}
 		return nil
 	})
 	if f != nil {
 		return nil, f
 	}
-	head := heading(title, context)
-	switch kind {
-	case "text":
-		return []Part{{Text: Join("\n\n", append(head, data)...)}}, nil
-	case "content":
-		parts, f := t.nested(content)
-		if len(head) > 0 {
-			parts = append([]Part{{Text: Join("\n\n", append(head, Text(`""`))...)}}, parts...)
-		}
-		return parts, f.in("content").in("source")
+	parts, f := t.documentSource(source)
+	switch head := heading(title, context); {
+	case len(head) == 0 || len(parts) == 0:
+	case parts[0].Kind == PartText:
+		parts[0].Text = Join("\n\n", append(head, parts[0].Text)...)
+	default:
+		parts = append([]Part{{Text: Join("\n\n", head...)}}, parts...)
 	}
-	p := Part{Kind: PartFile, MIME: mime, URL: url}
-	f = (Member{"data", Raw(data)}).data(&p.Data)
-	t.r.drop(t.at + ": a document of type " + mimeOr(mime, kind) + ", which local models do not read")
-	return []Part{p}, f.in("source")
+	return parts, f.in("source")
+}
+
+func (t *turn) documentSource(v Raw) ([]Part, *fault) {
+	kind, data := textMember(v, "type"), v.Get("data")
+	switch kind {
+	case "content":
+		parts, f := t.nested(v.Get("content"))
+		return parts, f.in("content")
+	case "text", "base64":
+	default:
+		return nil, unreadable("a document that is not in the request")
+	}
+	if data.Kind() != '"' {
+		return nil, wrong("a string", data).in("data")
+	}
+	if kind == "text" {
+		return []Part{{Text: Text(data)}}, nil
+	}
+	text, f := fileText(plainBytes(Text(data)))
+	return []Part{{Text: text}}, f.in("data")
 }
 
 // heading lists the texts that say something.
@@ -60,13 +60,6 @@ func heading(texts ...Text) []Text {
 		}
 	}
 	return said
-}
-
-func mimeOr(mime, kind string) string {
-	if mime != "" {
-		return mime
-	}
-	return kind
 }
 
 // searchResult reads a search result as text: title, source, then what it says.

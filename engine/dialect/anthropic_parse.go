@@ -31,7 +31,7 @@ func parseAnthropic(r *Request) *fault {
 func (r *Request) readAnthropic(m Member) *fault {
 	switch m.Name {
 	case "max_tokens":
-		return m.limit(&r.MaxOutput)
+		return m.tokens(&r.MaxOutput)
 	case "temperature":
 		return m.float(&r.Sampling.Temperature)
 	case "top_p":

@@ -97,7 +97,8 @@ func (m Member) maybeInt(into **int) *fault {
 	return nil
 }
 
-func (m Member) count(into *int) *fault {
+// wholeAs reads a whole number into one that has a value for "not said".
+func (m Member) wholeAs(into *int) *fault {
 	var v *int
 	if f := m.maybeInt(&v); f != nil || v == nil {
 		return f
@@ -106,14 +107,41 @@ func (m Member) count(into *int) *fault {
 	return nil
 }
 
-// limit reads a number of tokens. Zero and negative limits are how clients
-// write "no limit" (LM Studio's examples say -1); they are not said.
-func (m Member) limit(into **int) *fault {
-	var v *int
-	if f := m.maybeInt(&v); f != nil || v == nil || *v <= 0 {
+// atLeast reads a whole number that may not be smaller.
+func (m Member) atLeast(least int, into *int) *fault {
+	n := least
+	if f := m.wholeAs(&n); f != nil {
 		return f
 	}
-	*into = v
+	if n < least {
+		return (&fault{what: "expected a whole number of at least " + strconv.Itoa(least) + ", got " + string(m.Value)}).in(m.Name)
+	}
+	return m.wholeAs(into)
+}
+
+// count reads how many of something are wanted: none, or more.
+func (m Member) count(into *int) *fault { return m.atLeast(0, into) }
+
+// limit reads a number of tokens. -1 is how clients of LM Studio and llama.cpp
+// write that there is none (their examples do): it is not said. The runtimes
+// take other numbers below 1 for no limit too, which nobody can mean by them.
+func (m Member) limit(into **int) *fault {
+	if string(m.Value) == "-1" {
+		return nil
+	}
+	return m.tokens(into)
+}
+
+// tokens reads a number of tokens, at least one.
+func (m Member) tokens(into **int) *fault {
+	if m.Value.None() {
+		return nil
+	}
+	n := new(int)
+	if f := m.atLeast(1, n); f != nil {
+		return f
+	}
+	*into = n
 	return nil
 }
 

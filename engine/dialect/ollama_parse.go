@@ -1,10 +1,7 @@
 package dialect
 
 import (
-	"bytes"
-	"encoding/base64"
 	"errors"
-	"strings"
 	"time"
 )
 
@@ -146,7 +143,7 @@ func (r *Request) readOllama(m Member) *fault {
 }
 
 // readOptions keeps the options as sent and reads those that routing and
-// other runtimes need. A limit of -1 or -2 is none.
+// other runtimes need. A limit of 0 or below is none, as Ollama reads it.
 func (r *Request) readOptions(m Member) *fault {
 	if f := m.object(); f != nil {
 		return f
@@ -157,9 +154,9 @@ func (r *Request) readOptions(m Member) *fault {
 		var f *fault
 		switch o.Name {
 		case "num_ctx":
-			f = o.count(&r.NumCtx)
+			f = o.wholeAs(&r.NumCtx)
 		case "num_predict":
-			f = o.limit(&r.MaxOutput)
+			f = o.maybeInt(&r.MaxOutput)
 		case "temperature":
 			f = o.float(&s.Temperature)
 		case "top_k":
@@ -184,6 +181,9 @@ func (r *Request) readOptions(m Member) *fault {
 		}
 	}
 	r.NumCtx = max(0, r.NumCtx)
+	if r.MaxOutput != nil && *r.MaxOutput <= 0 {
+		r.MaxOutput = nil
+	}
 	return nil
 }
 
@@ -285,51 +285,4 @@ func (r *Request) ollamaMessage(_ int, v Raw) *fault {
 	msg.Parts = append([]Part{{Text: text}}, images...)
 	r.Messages = append(r.Messages, msg)
 	return nil
-}
-
-// ollamaImage reads one of images: base64, whose kind its first bytes tell
-// (audio travels there too).
-func ollamaImage(v Raw) (Part, *fault) {
-	if v.Kind() != '"' {
-		return Part{}, wrong("a string in base64", v)
-	}
-	data := plainBytes(Text(v))
-	if strings.HasPrefix(string(data[:min(5, len(data))]), "data:") {
-		return Part{}, &fault{what: "illegal base64 data at input byte 4", remedy: "Send the image's base64 without the data: prefix."}
-	}
-	p := Part{Kind: PartImage, MIME: sniff(data), Data: data}
-	if strings.HasPrefix(p.MIME, "audio/") {
-		p.Kind = PartAudio
-	}
-	return p, nil
-}
-
-// magic are the first characters of media in base64.
-var magic = [...]struct{ prefix, mime string }{
-	{"iVBORw0KGgo", "image/png"}, {"/9j/", "image/jpeg"}, {"R0lGOD", "image/gif"}, {"Qk0", "image/bmp"},
-	{"SUQz", "audio/mpeg"}, {"//s", "audio/mpeg"}, {"ZkxhQ", "audio/flac"}, {"T2dnUw", "audio/ogg"},
-}
-
-// sniff tells the media type of base64 data from its first bytes; "" when
-// they say nothing.
-func sniff(data []byte) string {
-	for _, m := range magic {
-		if bytes.HasPrefix(data, []byte(m.prefix)) {
-			return m.mime
-		}
-	}
-	var b [12]byte // RIFF, its size, its kind
-	if len(data) < 16 {
-		return ""
-	}
-	if _, err := base64.StdEncoding.Decode(b[:], data[:16]); err != nil || string(b[:4]) != "RIFF" {
-		return ""
-	}
-	switch string(b[8:]) {
-	case "WEBP":
-		return "image/webp"
-	case "WAVE":
-		return "audio/wav"
-	}
-	return ""
 }

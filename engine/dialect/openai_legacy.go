@@ -39,11 +39,7 @@ func (r *Request) readCompletion(m Member) *fault {
 		r.Logprobs = !m.Value.None()
 		return m.count(&r.TopLogs)
 	case "best_of":
-		var n int
-		if f := m.count(&n); f != nil || n <= 1 {
-			return f
-		}
-		r.drop("best_of: one completion is made")
+		return m.atLeast(1, &r.BestOf)
 	}
 	return nil
 }
@@ -166,7 +162,7 @@ func tokensFault(f *fault, v Raw) *fault {
 }
 
 func (e *Embed) width(m Member) *fault {
-	if f := m.count(&e.Dimensions); f != nil {
+	if f := m.wholeAs(&e.Dimensions); f != nil {
 		return f
 	}
 	if e.Dimensions < 0 { // 0 is the model's own, as Ollama reads it

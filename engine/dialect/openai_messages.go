@@ -1,10 +1,8 @@
 package dialect
 
 import (
-	"bytes"
 	"slices"
 	"strconv"
-	"strings"
 )
 
 // chatMessage reads one message of a chat request.
@@ -142,80 +140,19 @@ func contentPart(v Raw) (p Part, known bool, f *fault) {
 		p, f = imagePart(v.Get("image_url"))
 	case "input_audio":
 		p, f = audioPart(v.Get("input_audio"))
-	case "file", "input_file":
-		p.Kind = PartFile
+	case "file":
+		p, f = filePart(v.Get("file"))
+		f = f.in("file")
+	case "input_file":
+		p, f = filePart(v)
+	case "video_url", "input_video", "video":
+		f = unreadable("a video")
+	case "audio_url":
+		f = &fault{what: "audio is not fetched", remedy: "Send it as input_audio in base64.", code: CodeContent}
 	default:
 		return p, false, nil
 	}
 	return p, true, f
-}
-
-// imagePart reads image_url: a URL, or {url}. A data URL becomes its bytes,
-// any other address stays an address.
-func imagePart(v Raw) (Part, *fault) {
-	url := v
-	if v.Kind() == '{' {
-		url = v.Get("url")
-	}
-	if url.Kind() != '"' {
-		return Part{}, wrong("an image's URL", url).in("image_url")
-	}
-	mime, data, isData := dataURL(Text(url))
-	if !isData {
-		return Part{Kind: PartImage, URL: Text(url).String()}, nil
-	}
-	if data == nil {
-		return Part{}, (&fault{what: "expected a data URL in base64 (data:image/png;base64,...)"}).in("image_url")
-	}
-	if mime == "" {
-		mime = sniff(data)
-	}
-	return Part{Kind: PartImage, MIME: mime, Data: data}, nil
-}
-
-// audioPart reads input_audio {data, format}.
-func audioPart(v Raw) (Part, *fault) {
-	data := v.Get("data")
-	if data.Kind() != '"' {
-		return Part{}, wrong("a string", data).in("data").in("input_audio")
-	}
-	mime := "audio/wav"
-	if format := Text(v.Get("format")); !format.Empty() {
-		mime = "audio/" + format.String()
-	}
-	b := plainBytes(Text(data))
-	if m, d, ok := dataURL(Text(data)); ok && d != nil {
-		mime, b = m, d
-	}
-	return Part{Kind: PartAudio, MIME: mime, Data: b}, nil
-}
-
-// dataURL takes a data: URL apart without copying its payload. data is nil
-// when it is not in base64.
-func dataURL(t Text) (mime string, data []byte, isData bool) {
-	in := plainBytes(t)
-	if len(in) < 5 || !bytes.EqualFold(in[:5], []byte("data:")) {
-		return "", nil, false
-	}
-	head, data, ok := bytes.Cut(in[5:], []byte(","))
-	if !ok {
-		return "", nil, true
-	}
-	mime, params, _ := strings.Cut(string(head), ";")
-	if params != "base64" && !strings.HasSuffix(params, ";base64") {
-		return mime, nil, true
-	}
-	return strings.ToLower(mime), data, true
-}
-
-// plainBytes is the decoded text, in place where it holds no escape. Base64
-// may hold one: some encoders write / as \/.
-func plainBytes(t Text) []byte {
-	in := t.inner()
-	if bytes.IndexByte(in, '\\') < 0 {
-		return in
-	}
-	return []byte(t.String())
 }
 
 // nameToolResults gives each tool result the name of the tool whose call it

@@ -88,7 +88,7 @@ func (r *Request) readOpenAI(m Member) *fault {
 	case "stop":
 		return r.stop(m)
 	case "n":
-		return m.count(&r.N)
+		return m.atLeast(1, &r.N)
 	case "stream_options":
 		return fields(m.Value, func(o Member) *fault {
 			if o.Name == "include_usage" {

@@ -26,8 +26,6 @@ func told(r *Request) string {
 				fmt.Fprintf(&b, " image(%s %s%s)", p.MIME, p.Data, p.URL)
 			case PartAudio:
 				fmt.Fprintf(&b, " audio(%s %s)", p.MIME, p.Data)
-			case PartFile:
-				b.WriteString(" file")
 			}
 		}
 		for _, c := range m.ToolCalls {
@@ -44,12 +42,14 @@ func TestChatMessagesInEverySpelling(t *testing.T) {
 			"system \"d\"\nsystem \"s\"\nuser \"u\"\nassistant \"a\""},
 		"no content is empty text": {`{"role":"user","content":null},{"role":"assistant"},{"role":"user","content":[]}`,
 			"user \"\"\nassistant \"\"\nuser \"\""},
-		"parts keep their order": {`{"role":"user","content":[{"type":"text","text":"a"},{"type":"image_url","image_url":{"url":"data:image/png;base64,AAAA","detail":"low"}},{"type":"text","text":"b"},"c",{"text":"d"}]}`,
-			`user "a" image(image/png AAAA) "b" "c" "d"`},
-		"images": {`{"role":"user","content":[{"type":"image_url","image_url":"data:;base64,\/9j\/4AAQ"},{"type":"image_url","image_url":{"url":"https://example.com/a.png"}},{"type":"image_url","image_url":{"url":"data:image/svg+xml;charset=utf-8;base64,QQ=="}}]}`,
-			`user image(image/jpeg /9j/4AAQ) image( https://example.com/a.png) image(image/svg+xml QQ==)`},
-		"audio and files": {`{"role":"user","content":[{"type":"input_audio","input_audio":{"data":"UklG","format":"mp3"}},{"type":"file","file":{"file_id":"f"}},{"type":"video_url","video_url":{}}]}`,
-			`user audio(audio/mp3 UklG) file`},
+		"parts keep their order": {`{"role":"user","content":[{"type":"text","text":"a"},{"type":"image_url","image_url":{"url":"data:image/jpeg;base64,iVBORw0KGgo=","detail":"low"}},{"type":"text","text":"b"},"c",{"text":"d"}]}`,
+			`user "a" image(image/png iVBORw0KGgo=) "b" "c" "d"`},
+		"images": {`{"role":"user","content":[{"type":"image_url","image_url":"data:;base64,\/9j\/4AAQ"},{"type":"image_url","image_url":{"url":"https://example.com/a.png"}},{"type":"image_url","image_url":{"url":"data:image/webp;charset=utf-8;base64,UklGRgAAAABXRUJQ"}}]}`,
+			`user image(image/jpeg /9j/4AAQ) image( https://example.com/a.png) image(image/webp UklGRgAAAABXRUJQ)`},
+		"audio": {`{"role":"user","content":[{"type":"input_audio","input_audio":{"data":"UklG","format":"mp3"}},{"type":"input_audio","input_audio":{"data":"data:audio/wav;base64,SUQzBA=="}}]}`,
+			`user audio(audio/mp3 UklG) audio(audio/mpeg SUQzBA==)`},
+		"files of text": {`{"role":"user","content":[{"type":"file","file":{"filename":"a.csv","file_data":"data:text/csv;base64,YSxi"}},{"type":"file","file":{"file_data":"w6k="}}]}`,
+			`user "a.csv\n\na,b" "é"`},
 		"calls and results": {`{"role":"assistant","content":null,"tool_calls":[{"id":"c1","type":"function","function":{"name":"f","arguments":"{\"a\":1}"}},{"id":"c2","function":{"name":"g","arguments":""}}]},{"role":"tool","tool_call_id":"c2","content":"done"},{"role":"tool","tool_call_id":"c1","content":[{"type":"text","text":"x"},{"type":"text","text":"y"}]}`,
 			"assistant \"\" c1=f({\"a\":1}) c2=g({})\ntool c2/g \"done\"\ntool c1/f \"x\" \"y\""},
 		"arguments in every shape": {`{"role":"assistant","content":"","tool_calls":[{"id":"1","function":{"name":"f","arguments":{"a":1}}},{"id":"2","function":{"name":"f","arguments":null}},{"id":"3","function":{"name":"f"}},{"id":"4","function":{"name":"f","arguments":"{\"a\":"}},{"id":"5","function":{"name":"f","arguments":" null "}},{"id":"6","function":{"name":"f","arguments":"[1]"}}]}`,
@@ -267,8 +267,8 @@ func TestFaultsNameTheFieldAndBothTypes(t *testing.T) {
 		`"messages":[{"role":"robot"}]`:            `messages[0].role: expected system, developer, user, assistant or tool, got "robot"`,
 		`"messages":[{"role":"user","content":5}]`: "messages[0].content: expected a string or an array of parts, got a number",
 		`"messages":[{"role":"user","content":[{"type":"text","text":5}]}]`:                                       "messages[0].content[0].text: expected a string, got a number",
-		`"messages":[{"role":"user","content":[{"type":"image_url"}]}]`:                                           "messages[0].content[0].image_url: expected an image's URL, got nothing",
-		`"messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"data:image/png,abc"}}]}]`:  "messages[0].content[0].image_url: expected a data URL in base64 (data:image/png;base64,...)",
+		`"messages":[{"role":"user","content":[{"type":"image_url"}]}]`:                                           "messages[0].content[0].image_url: the image has no URL. Send it as a data URL in base64; files of the vendor's store are not here.",
+		`"messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"data:image/png,abc"}}]}]`:  "messages[0].content[0].image_url.url: expected an image as a data URL in base64 (data:image/png;base64,...), or its https address",
 		`"messages":[{"role":"user","content":"a"},{"role":"assistant","tool_calls":[{"id":"1","function":{}}]}]`: "messages[1].tool_calls[0].function.name: a call needs the function's name",
 		`"messages":[{"role":"user","content":"a"},{"role":"assistant","tool_calls":{}}]`:                         "messages[1].tool_calls: expected an array, got an object",
 		hi + `,"temperature":"0.7"`:                                   "temperature: expected a number, got a string",
@@ -305,7 +305,7 @@ const hi = `"messages":[{"role":"user","content":"hi"}]`
 
 func TestCompletions(t *testing.T) {
 	r := parsed(t, OpenAICompletion, `{"model":"m","prompt":["hi"],"suffix":"s","echo":true,"logprobs":2,"max_tokens":9,"best_of":3,"stop":"x","stream":true}`)
-	if !r.Prompt.Text.Is("hi") || !r.Prompt.Suffix.Is("s") || !r.Prompt.Echo || !r.Logprobs || r.TopLogs != 2 || *r.MaxOutput != 9 || !slices.Equal(r.Stop, []string{"x"}) || len(r.Dropped) != 1 {
+	if !r.Prompt.Text.Is("hi") || !r.Prompt.Suffix.Is("s") || !r.Prompt.Echo || !r.Logprobs || r.TopLogs != 2 || *r.MaxOutput != 9 || !slices.Equal(r.Stop, []string{"x"}) || r.BestOf != 3 {
 		t.Errorf("read %+v", r)
 	}
 	for body, want := range map[string]string{
@@ -358,7 +358,7 @@ func TestEmbeddings(t *testing.T) {
 }
 
 func TestTextsAndMediaAreFoundWherever(t *testing.T) {
-	r := parsed(t, OpenAIChat, `{"model":"m","messages":[{"role":"system","content":"a"},{"role":"assistant","content":"c","reasoning":"b"},{"role":"user","content":[{"type":"text","text":"d"},{"type":"image_url","image_url":{"url":"http://x/y"}},{"type":"input_audio","input_audio":{"data":"AA"}}]}]}`)
+	r := parsed(t, OpenAIChat, `{"model":"m","messages":[{"role":"system","content":"a"},{"role":"assistant","content":"c","reasoning":"b"},{"role":"user","content":[{"type":"text","text":"d"},{"type":"image_url","image_url":{"url":"http://x/y"}},{"type":"input_audio","input_audio":{"data":"AAAA"}}]}]}`)
 	var got []string
 	for text := range r.Texts() {
 		got = append(got, text.String())

@@ -69,6 +69,7 @@ type Request struct {
 	Sampling  Sampling
 	Stop      []string
 	N         int // choices asked, 0 = not said
+	BestOf    int // completions: how many to choose the best of, 0 = not said
 	Logprobs  bool
 	TopLogs   int
 
@@ -137,15 +138,14 @@ const (
 	PartText  PartKind = iota
 	PartImage          // Data (base64, no prefix) with MIME, or URL
 	PartAudio          // Data (base64) with MIME
-	PartFile           // not passed to runtimes; counted and refused or noted
 )
 
 // Part is one piece of a message's content.
 type Part struct {
 	Kind PartKind
 	Text Text
-	MIME string // image/png ..., audio/wav ...
-	Data []byte // base64 as sent, without data: prefix
+	MIME string // image/png ..., audio/wav ...: what the bytes are
+	Data []byte // base64, checked, without line breaks and data: prefix
 	URL  string // remote image, never fetched unless the owner allows it
 }
 

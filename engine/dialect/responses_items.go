@@ -101,7 +101,7 @@ func (c *conversation) message(item Raw) *fault {
 		case "role":
 			f = m.str(&role)
 		case "content":
-			msg.Parts, f = c.r.itemContent(m.Value)
+			msg.Parts, f = c.r.content(m.Value)
 			f = f.in(m.Name)
 		}
 		return f
@@ -177,18 +177,6 @@ func itemKind(item Raw) string {
 	return ""
 }
 
-// itemContent reads the content of a message, or the output of a tool: a
-// string or parts. Files are kept, and noted since no runtime here reads them.
-func (r *Request) itemContent(v Raw) ([]Part, *fault) {
-	parts, f := r.content(v)
-	for i := range parts {
-		if parts[i].Kind == PartFile {
-			r.drop("a file, which local models do not read")
-		}
-	}
-	return parts, f
-}
-
 // callItem reads an earlier call, under the name that the model knows.
 func (r *Request) callItem(kind string, item Raw) (ToolCall, *fault) {
 	c := ToolCall{Arguments: Raw("{}")}
@@ -243,7 +231,7 @@ func (r *Request) outputItem(item Raw) (Message, *fault) {
 				res.Parts = []Part{{Text: Quote(string(m.Value))}}
 				return nil
 			}
-			res.Parts, f = r.itemContent(m.Value)
+			res.Parts, f = r.content(m.Value)
 			return f.in(m.Name)
 		}
 		return nil

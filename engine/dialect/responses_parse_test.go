@@ -31,8 +31,6 @@ func outline(msgs []Message) string {
 				fmt.Fprintf(&b, " %s", []byte(p.Text))
 			case PartImage:
 				fmt.Fprintf(&b, " [image %s%s %s]", p.MIME, p.URL, p.Data)
-			case PartFile:
-				fmt.Fprintf(&b, " [file %s%s]", p.MIME, p.URL)
 			}
 		}
 		for _, c := range m.ToolCalls {
@@ -56,8 +54,8 @@ func TestResponsesInputBecomesMessages(t *testing.T) {
 			{"type":"function_call","id":"fc_1","call_id":"call_b","name":"f","arguments":"{\"a\":1}","status":"completed"},
 			{"type":"function_call","id":"fc_2","call_id":"call_a","name":"g","arguments":""},
 			{"type":"function_call_output","id":"fco_1","call_id":"call_a","output":"two"},
-			{"type":"function_call_output","call_id":"call_b","output":[{"type":"input_text","text":"one"},{"type":"input_image","image_url":"data:image/png;base64,QUJD"}]}]`,
-			`user "hi"` + "\n" + `assistant "I look." call_b=f({"a":1}) call_a=g({})` + "\n" + `tool for call_a of g "two"` + "\n" + `tool for call_b of f "one" [image image/png QUJD]`, nil},
+			{"type":"function_call_output","call_id":"call_b","output":[{"type":"input_text","text":"one"},{"type":"input_image","image_url":"data:image/png;base64,iVBORw0KGgo="}]}]`,
+			`user "hi"` + "\n" + `assistant "I look." call_b=f({"a":1}) call_a=g({})` + "\n" + `tool for call_a of g "two"` + "\n" + `tool for call_b of f "one" [image image/png iVBORw0KGgo=]`, nil},
 		{"reasoning goes to the turn that follows", `"input":[{"role":"user","content":"hi"},{"type":"reasoning","id":"rs_1","summary":[{"type":"summary_text","text":"hm"}],"encrypted_content":null},
 			{"type":"function_call","call_id":"c","name":"f","arguments":"{}"},{"type":"function_call_output","call_id":"c","output":"x"},
 			{"type":"reasoning","summary":[],"content":[{"type":"reasoning_text","text":"aha"}]},{"type":"message","role":"assistant","content":"done"}]`,
@@ -81,10 +79,10 @@ func TestResponsesInputBecomesMessages(t *testing.T) {
 		{"items without a type are known by their members", `"input":[{"role":"user","content":"hi"},{"call_id":"c","name":"f","arguments":"{}"},{"call_id":"c","output":"x"}]`,
 			`user "hi"` + "\n" + `assistant c=f({})` + "\n" + `tool for c of f "x"`, nil},
 		{"a tool's object is passed on as it is", `"input":[{"type":"function_call_output","call_id":"c","output":{"ok":true}}]`, `tool for c of  "{\"ok\":true}"`, nil},
-		{"images by data and by address", `"input":[{"role":"user","content":[{"type":"input_text","text":"what?"},{"type":"input_image","detail":"auto","image_url":"data:image/png;base64,QUJD"},{"type":"input_image","image_url":"https://example.com/a.png"}]}]`,
-			`user "what?" [image image/png QUJD] [image https://example.com/a.png ]`, nil},
-		{"a file is kept and noted", `"input":[{"role":"user","content":[{"type":"input_file","filename":"a.pdf","file_data":"data:application/pdf;base64,QUJD"}]}]`,
-			`user [file ]`, []string{"a file, which local models do not read"}},
+		{"images by data and by address", `"input":[{"role":"user","content":[{"type":"input_text","text":"what?"},{"type":"input_image","detail":"auto","image_url":"data:image/png;base64,iVBORw0KGgo="},{"type":"input_image","image_url":"https://example.com/a.png"}]}]`,
+			`user "what?" [image image/png iVBORw0KGgo=] [image https://example.com/a.png ]`, nil},
+		{"a file of text is text", `"input":[{"role":"user","content":[{"type":"input_file","filename":"a.txt","file_data":"data:text/plain;base64,QUJD"}]}]`,
+			`user "a.txt\n\nABC"`, nil},
 		{"a refusal is the text it is", `"input":[{"role":"assistant","content":[{"type":"refusal","refusal":"No."}]}]`, `assistant "No."`, nil},
 		{"arguments that were no JSON do not end the conversation", `"input":[{"type":"function_call","call_id":"c","name":"f","arguments":"{\"a\":"}]`,
 			`assistant c=f({"_raw":"{\"a\":"})`, []string{"arguments of an earlier call were no JSON object: passed on as _raw"}},
@@ -341,7 +339,7 @@ func TestResponsesLongConversationsAreReadInOnePass(t *testing.T) {
 	for name, piece := range map[string]string{
 		"reasoning between calls": `{"type":"reasoning","summary":[{"text":"abcdefgh"}]},{"type":"function_call","call_id":"c","name":"f"}`,
 		"unknown kinds":           `{"type":"brand_new"}`,
-		"files":                   `{"role":"user","content":[{"type":"input_file"}]}`,
+		"files":                   `{"role":"user","content":[{"type":"input_file","filename":"a","file_data":"YQ=="}]}`,
 	} {
 		n := (1 << 20) / len(piece)
 		body := `{"model":"m","input":[` + strings.TrimSuffix(strings.Repeat(piece+",", n), ",") + `]}`

@@ -107,7 +107,7 @@ func protocolOf(path string, r *http.Request) dialect.Protocol {
 	switch {
 	case strings.HasPrefix(path, "/v1/messages"), strings.HasPrefix(path, "/v1/models") && r.Header.Get("anthropic-version") != "":
 		return dialect.Anthropic
-	case strings.HasPrefix(path, "/v1/"):
+	case strings.HasPrefix(path, "/v1"):
 		return dialect.OpenAIModels
 	default:
 		return dialect.OllamaMeta

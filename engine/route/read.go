@@ -228,6 +228,7 @@ func fieldsOf(r *dialect.Request) []string {
 		}
 	}
 	s := &r.Sampling
+	add("best_of", r.BestOf > 1)
 	add("dimensions", r.Embed != nil && r.Embed.Dimensions > 0)
 	add("frequency_penalty", s.FrequencyPenalty != nil && *s.FrequencyPenalty != 0)
 	add("logit_bias", hasMembers(s.LogitBias))

@@ -297,13 +297,13 @@ func TestFieldsAreNeededOnlyWhenTheyMeanSomething(t *testing.T) {
 	}
 	zero, one, half := 0.0, 1.0, 0.5
 	r.Sampling = dialect.Sampling{FrequencyPenalty: &zero, PresencePenalty: &zero, RepeatPenalty: &one, MinP: &zero, TopK: ptr(0), LogitBias: dialect.Raw("{}"), Temperature: &half, TopP: &half}
-	r.N = 1
+	r.N, r.BestOf = 1, 1
 	if f := Read(r, Meta{}).Fields; f != nil {
 		t.Errorf("neutral values: got %v, want none", f)
 	}
 	r.Sampling = dialect.Sampling{FrequencyPenalty: &half, PresencePenalty: &half, RepeatPenalty: &half, MinP: &half, TopK: ptr(40), LogitBias: dialect.Raw(`{"5":-100}`), Seed: ptr(int64(0))}
-	r.N, r.Logprobs = 2, true
-	want := []string{"frequency_penalty", "logit_bias", "logprobs", "min_p", "n", "presence_penalty", "repeat_penalty", "seed", "top_k"}
+	r.N, r.BestOf, r.Logprobs = 2, 3, true
+	want := []string{"best_of", "frequency_penalty", "logit_bias", "logprobs", "min_p", "n", "presence_penalty", "repeat_penalty", "seed", "top_k"}
 	if f := Read(r, Meta{}).Fields; !slices.Equal(f, want) || !slices.IsSorted(f) {
 		t.Errorf("got %v, want %v", f, want)
 	}

@@ -48,25 +48,14 @@ func contentText(m *dialect.Message) dialect.Text {
 	return joined
 }
 
-// checkParts refuses what no runtime is given and notes what is left out.
-func checkParts(r *dialect.Request, edits *[]string) error {
-	files := 0
-	for i := range r.Messages {
-		for j := range r.Messages[i].Parts {
-			p := &r.Messages[i].Parts[j]
-			if p.Kind == dialect.PartFile {
-				files++
-			}
-			if p.Kind == dialect.PartImage && len(p.Data) == 0 && p.URL != "" {
-				return &fleet.Failure{Class: fleet.FailStatus, Status: 400, Code: "remote_image", Caller: true,
-					Message: "images by URL are not fetched; send the image itself as base64"}
-			}
-		}
+// checkParts refuses an image of which there is only the address: runtimes are
+// given bytes.
+func checkParts(r *dialect.Request) error {
+	if !r.RemoteImages() {
+		return nil
 	}
-	if files > 0 {
-		*edits = append(*edits, "files left out: runtimes take none")
-	}
-	return nil
+	return &fleet.Failure{Class: fleet.FailStatus, Status: 400, Code: "remote_image", Caller: true,
+		Message: "the image at an address was not fetched; send the image itself as base64"}
 }
 
 // toolNameOf finds the tool a result answers: named in the result, else by the

@@ -38,7 +38,7 @@ func planLlama(c *Call, strict bool) (*llamaPlan, error) {
 // chat writes a conversation.
 func (p *llamaPlan) chat(c *Call, strict bool) error {
 	r := c.Request
-	if err := checkParts(r, &p.edits); err != nil {
+	if err := checkParts(r); err != nil {
 		return err
 	}
 	return p.conversation(c, r.Messages, strict)

@@ -53,7 +53,7 @@ func planOllama(c *Call) (*ollamaPlan, error) {
 // chat writes a conversation.
 func (p *ollamaPlan) chat(c *Call) error {
 	r := c.Request
-	if err := checkParts(r, &p.edits); err != nil {
+	if err := checkParts(r); err != nil {
 		return err
 	}
 	tools, format := p.choose(c)
