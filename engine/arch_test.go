@@ -22,6 +22,7 @@ var arrows = map[string]string{
 	"engine/pulse":               "", // what hangs is noticed alike in agent, engine and app
 	"engine/socket":              "",
 	"engine/dialect":             "",
+	"engine/picture":             "", // what may be dialled for a request is judged in one place
 	"engine/fleet":               "",
 	"engine/capacity":            "",
 	"engine/budget":              "engine/fleet",

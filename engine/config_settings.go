@@ -265,7 +265,7 @@ var settings = []Setting{
 	{Key: "security.allowed_origins", Env: []string{"FLEET_CORS_ORIGINS"}, Scope: scopeNode, kind: words("scheme://host[:port], * for any host or port, not * alone", validOrigin),
 		Doc: "Web pages that may call the endpoint, besides those of local apps. Never counts for the admin interface."},
 	{Key: "security.remote_images", Env: []string{"FLEET_REMOTE_IMAGES"}, Scope: scopeNode, kind: onOffKind,
-		Doc: "Let image URLs in requests be fetched by runtimes that do so. Off refuses such requests."},
+		Doc: "Fetch the images that requests give by an http or https address: from the public internet only, never from this machine, its networks or a private address, behind redirects neither; each at most 20 MB and 10 s. Off refuses such requests."},
 	{Key: "security.cidr", Env: []string{"FLEET_CIDR"}, Scope: scopeNode, kind: words("a network such as 192.168.1.0/24", validCIDR),
 		Doc: "Networks whose machines may connect at all, when the endpoint listens beyond this one; empty: any, with a key. A reverse proxy on this machine makes everyone local: give keys then."},
 	{Key: "security.max_body_mb", Env: []string{"FLEET_MAX_BODY_MB"}, Unit: "MB", Scope: scopeNode, kind: numberKind{0.001, 4096, ""},

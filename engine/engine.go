@@ -38,6 +38,7 @@ import (
 	"bellwether/engine/fleet"
 	"bellwether/engine/gateway"
 	"bellwether/engine/measure"
+	"bellwether/engine/picture"
 	"bellwether/engine/pulse"
 	"bellwether/engine/queue"
 	"bellwether/engine/route"
@@ -314,7 +315,7 @@ func (e *Engine) gatewayConfig() gateway.Config {
 		},
 		Record: e.keepRecord, Learn: e.learn, ToolKey: e.secret, Bind: e.binder.Want, ProbedWidth: e.probedWidth, Digest: e.agent.Digest, Recheck: e.recheck,
 		Keys:  func() []gateway.Key { return e.conf().gatewayKeys() },
-		Rules: c.GatewayRules(),
+		Rules: c.GatewayRules(), Images: picture.New().Fetch,
 		Admin: admin.New(admin.Config{
 			Token: e.token, Version: e.opts.Version, NodeName: c.Node.Name, Address: e.browserAddress(), UI: e.opts.UI, Feed: e.feed, Past: e.past,
 			Status: e.Status, Store: e.store, UnderWay: e.underWay, Snapshot: e.Snapshot, Explain: e.explain,

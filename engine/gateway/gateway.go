@@ -107,6 +107,10 @@ type Config struct {
 	// ProbedWidth returns the dimensions that a probe found a deployment's vectors
 	// to have, 0 = none did. Answers are checked by it. May be nil.
 	ProbedWidth func(*fleet.Deployment) int
+	// Images returns the bytes at the address of an image; its errors say nothing
+	// of the address. It is called only where Policy allows RemoteImages. Nil = no
+	// image is fetched.
+	Images func(ctx context.Context, address string) ([]byte, error)
 	// AskPull is called when a pull waits for the owner's approval; may be nil.
 	AskPull func(model, app string)
 

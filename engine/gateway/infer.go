@@ -94,6 +94,11 @@ func (x *exchange) read() *dialect.Problem {
 	if p = x.g.items.resolve(x.req, x.start); p != nil {
 		return p
 	}
+	began := time.Now()
+	if p = x.fetchImages(x.r.Context()); p != nil {
+		return p
+	}
+	fetched := time.Since(began)
 	x.query = route.Query{
 		Request: x.id, Model: x.req.Model, Needs: x.g.Read(x.req, x.meta()),
 		Origin: x.g.NodeID, Arrived: x.start, Attempt: 1,
@@ -102,7 +107,7 @@ func (x *exchange) read() *dialect.Problem {
 		return p
 	}
 	x.query.Fallbacks = route.FallbackModels(x.req, x.r.Header.Get("X-Fleet-Fallbacks"))
-	x.parsed = time.Since(x.start)
+	x.parsed = time.Since(x.start) - fetched
 	return nil
 }
 
