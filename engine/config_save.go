@@ -48,6 +48,22 @@ func (d settingsDesk) Settings() admin.SettingsAnswer {
 	return out
 }
 
+// InForce returns what the engine runs with, an InForce.
+func (d settingsDesk) InForce() any {
+	c := d.e.conf()
+	out := InForce{Address: d.e.address, File: c.file, Settings: c.Describe()}
+	if err := d.e.reloadErr.Load(); err != nil {
+		out.Error = (*err).Error()
+	}
+	_, out.Waiting = d.e.opts.Config.Changes(c)
+	for i, was := range d.e.opts.Config.Describe() {
+		if slices.Contains(out.Waiting, was.Key) {
+			out.Settings[i] = was
+		}
+	}
+	return out
+}
+
 // revision is the settings file's as it is now.
 func (d settingsDesk) revision() string {
 	c := d.e.conf()

@@ -19,6 +19,22 @@ type Shown struct {
 	Source  string `json:"source"` // default, file NAME:LINE, env NAME, flag NAME
 }
 
+// InForce is what a running engine runs with.
+type InForce struct {
+	Address string `json:"address"` // where apps find it; the port may be another than that of listen
+	File    string `json:"file"`    // the settings file that it reads, whether or not there is one
+	// Error is what is wrong with the file now, while the settings before stay in
+	// force; "" = nothing.
+	Error string `json:"error,omitempty"`
+	// Waiting are the settings whose change counts after a restart; they are given
+	// as they are until then.
+	Waiting  []string `json:"waiting,omitempty"`
+	Settings []Shown  `json:"settings"`
+}
+
+// File is the settings file that is read, whether or not there is one; "" = none.
+func (c *Config) File() string { return c.file }
+
 // Source says where a key's value comes from: default, file NAME:LINE, env
 // NAME or flag NAME.
 func (c *Config) Source(key string) string {
@@ -104,7 +120,7 @@ func SettingsDoc() string {
 
 const settingsIntro = `# Settings
 
-One YAML file, over it variables, over them flags. ` + "`bellwether config show`" + ` gives every value in force with where it comes from, ` + "`bellwether config check`" + ` reads the file without starting anything, ` + "`bellwether config path`" + ` says where the file is.
+One YAML file, over it variables, over them flags. ` + "`bellwether config show`" + ` gives every value with where it comes from, as the engine has it that runs on the data folder, or else as a start would; which of both, and from which file, it says. ` + "`bellwether config check`" + ` reads the file without starting anything, ` + "`bellwether config path`" + ` says where the file is.
 
 A wrong value, also a second YAML document in the file (after a line ---), is named with file, line, key and what is allowed. At start it stops the program; later the last good settings stay in force. Times are written as 90s, 1h30m or plain seconds; sizes in GB are 2^30 bytes and in MB 2^20, as memory is sold and as most systems show it, and so is every size that Bellwether shows. Ollama's own list counts 10^9 to the GB, so a model looks 7 % larger there. Lists are written with commas in variables. Settings of scope *node* are this machine's own; those of scope *fleet* are the same on every machine of a fleet.
 

@@ -80,7 +80,7 @@ func TestAReaderThatHasSeenEnoughIsNoFailure(t *testing.T) {
 	for _, args := range [][]string{{"version"}, {"version", "--json"}, {"config", "show"}, {"config", "show", "--json"}, {"--help"}} {
 		var errs bytes.Buffer
 		gone := broken{&fs.PathError{Op: "write", Path: "/dev/stdout", Err: syscall.EPIPE}}
-		if code := run(append(args, "--data-dir", dir), strings.NewReader(""), gone, &errs); code != exitDone || errs.Len() > 0 {
+		if code := run(append(args, "--data-dir", dir), strings.NewReader(""), gone, &errs); code != exitDone || strings.Contains(errs.String(), "lost") || strings.Contains(errs.String(), syscall.EPIPE.Error()) {
 			t.Errorf("%s into a closed pipe: exit code %d, %q", strings.Join(args, " "), code, &errs)
 		}
 	}

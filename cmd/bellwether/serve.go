@@ -26,6 +26,9 @@ type settingFlags struct {
 	Set    map[string]string `help:"Any setting: --set node.name=studio. Repeatable." placeholder:"KEY=VALUE" mapsep:"none"`
 }
 
+// given reports whether any flag says which settings are meant.
+func (f *settingFlags) given() bool { return f.Config != "" || f.Listen != "" || len(f.Set) > 0 }
+
 // load reads all sources of settings.
 func (f *settingFlags) load(e *environ) (*engine.Config, desktop.Folders, error) {
 	folders, err := e.folders()

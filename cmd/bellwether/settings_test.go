@@ -62,3 +62,45 @@ func TestWrongSettingsNameFileLineKeyValueAndWhatIsAllowed(t *testing.T) {
 		t.Error("an engine came up in spite of wrong settings")
 	}
 }
+
+// config show, check and path are about the engine of the data folder, however it
+// was started, and about the files where none runs.
+func TestConfigShowsWhatTheRunningEngineHas(t *testing.T) {
+	t.Parallel()
+	h := newHome(t, "", nil)
+	file := filepath.Join(t.TempDir(), "s.yaml")
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(file, []byte(text+"runtimes: [{name: nobody, kind: ollama, url: 'http://127.0.0.1:9'}]\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("routing: {hold: {max: 6s}}\n")
+	h.serve(t, "--config", file, "--set", "log_level=warn", anywhere)
+	shown := h.run(t, "config", "show", "--changed").ends(t, exitDone).
+		says(t, "settings of the engine that runs at "+h.address, "its file is "+file, "s.yaml:1", "flag --set", "warn", "127.0.0.1:0")
+	if !strings.Contains(shown.out, "routing.hold.max  6 ") {
+		t.Errorf("routing.hold.max is not the engine's:\n%s", shown.out)
+	}
+	h.run(t, "config", "path").ends(t, exitDone).says(t, file)
+	h.run(t, "config", "check").ends(t, exitDone).says(t, "The settings are right. The file is "+file)
+
+	// Every value has the type that the files give it.
+	live := h.run(t, "config", "show", "--json").ends(t, exitDone).out
+	fromFile := h.run(t, "config", "show", "--json", "--config", file, "--set", "log_level=warn", anywhere).ends(t, exitDone).says(t, "flags are given").out
+	if live != fromFile {
+		t.Errorf("the engine gives\n%s\nand the files\n%s", live, fromFile)
+	}
+
+	// What waits for a restart is as it is until then, and a wrong file is told.
+	write("node: {name: other}\nrouting: {hold: {max: 7s}}\n")
+	until(t, "the new file is read", func() bool { return strings.Contains(h.run(t, "config", "show").err, "in force after a restart: node.name") })
+	h.run(t, "config", "show", "--changed").ends(t, exitDone).says(t, "routing.hold.max  7 ").lacks(t, "other")
+	write("nothing: 1\n")
+	until(t, "the wrong file is read", func() bool { return strings.Contains(h.run(t, "config", "show").err, "nothing: no such setting") })
+	h.run(t, "config", "check").ends(t, exitUsage).says(t, "s.yaml:1: nothing")
+
+	stop(t, h.engine)
+	h.run(t, "config", "show", "--changed").ends(t, exitDone).says(t, "no engine runs here", filepath.Join(h.dir, "config.yaml"), "studio").lacks(t, "s.yaml")
+	h.run(t, "config", "path").ends(t, exitDone).says(t, filepath.Join(h.dir, "config.yaml"))
+}

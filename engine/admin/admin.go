@@ -147,6 +147,7 @@ func New(c Config) http.Handler {
 	mux.HandleFunc("GET /admin/decisions/{id}", a.decision)
 	mux.HandleFunc("GET /admin/settings", a.settings)
 	mux.HandleFunc("POST /admin/settings", a.owner(a.changeSettings))
+	mux.HandleFunc("GET /admin/config", a.owner(a.inForce)) // it tells where a file is
 	mux.HandleFunc("GET /admin/log", a.owner(a.log))
 	mux.HandleFunc("GET /admin/apps", a.apps)
 	mux.HandleFunc("GET /admin/pools/{node}/{pool}/plan", a.plan)

@@ -56,6 +56,8 @@ func (n *notes) CancelJob(id string) bool { return n.tell("cancel %s", id) == ni
 func (n *notes) DismissJob(id string) (found, dismissed bool) {
 	return n.tell("dismiss %s", id) == nil && id != "J2", id == "J1"
 }
+func (n *notes) InForce() any { return n.Settings() }
+
 func (n *notes) Settings() SettingsAnswer {
 	return SettingsAnswer{Revision: "r1", Settings: []SettingView{{Key: "listen", Value: "localhost:11435"}}}
 }

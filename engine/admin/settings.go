@@ -10,6 +10,9 @@ import (
 // of Change are a *SettingsError or a *dialect.Problem.
 type Settings interface {
 	Settings() SettingsAnswer
+	// InForce is the same for the command line, with the file's place and values
+	// as plain JSON: an engine.InForce.
+	InForce() any
 	Change(ctx context.Context, c SettingsChange) (*SettingsPreview, error)
 	// Pin puts a model's name, or the id of a deployment of it, on the list of
 	// models that are never unloaded for another, or takes it off; it counts when
@@ -19,6 +22,10 @@ type Settings interface {
 
 func (a *api) settings(w http.ResponseWriter, _ *http.Request) {
 	answer(w, http.StatusOK, a.Settings.Settings())
+}
+
+func (a *api) inForce(w http.ResponseWriter, _ *http.Request) {
+	answer(w, http.StatusOK, a.Settings.InForce())
 }
 
 // changeSettings previews (dry_run) or makes a change.
