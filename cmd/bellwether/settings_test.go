@@ -94,7 +94,9 @@ func TestConfigShowsWhatTheRunningEngineHas(t *testing.T) {
 
 	// What waits for a restart is as it is until then, and a wrong file is told.
 	write("node: {name: other}\nrouting: {hold: {max: 7s}}\n")
-	until(t, "the new file is read", func() bool { return strings.Contains(h.run(t, "config", "show").err, "in force after a restart: node.name") })
+	until(t, "the new file is read", func() bool {
+		return strings.Contains(h.run(t, "config", "show").err, "in force after a restart: node.name")
+	})
 	h.run(t, "config", "show", "--changed").ends(t, exitDone).says(t, "routing.hold.max  7 ").lacks(t, "other")
 	write("nothing: 1\n")
 	until(t, "the wrong file is read", func() bool { return strings.Contains(h.run(t, "config", "show").err, "nothing: no such setting") })
