@@ -153,10 +153,15 @@ func or(s, fallback string) string {
 	return s
 }
 
-// deployments counts what can be asked for now.
+// deployments counts what can be asked for now: what the dispatcher has seen,
+// which takes the fleet's snapshots over a moment after they are there.
 func (r *rig) deployments() int {
+	v := r.queue.View()
+	if v == nil {
+		return 0
+	}
 	n := 0
-	for _, node := range r.registry.Snapshot().Nodes {
+	for _, node := range v.Fleet.Nodes {
 		for _, d := range node.Deployments {
 			if rt := node.Runtime(d.ID.Runtime); rt != nil && rt.Up {
 				n++
