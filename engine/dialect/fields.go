@@ -129,7 +129,11 @@ func (m Member) limit(into **int) *fault {
 	if string(m.Value) == "-1" {
 		return nil
 	}
-	return m.tokens(into)
+	f := m.tokens(into)
+	if f != nil {
+		f.remedy = "Leave it out for no limit."
+	}
+	return f
 }
 
 // tokens reads a number of tokens, at least one.

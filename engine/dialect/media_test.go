@@ -130,7 +130,7 @@ func TestLimitsThatNobodyCanMeanAreRefused(t *testing.T) {
 		r, p := Parse(c.p, []byte(`{"model":"m",`+bodies[c.p]+`,"`+c.member+`":`+c.n+`}`))
 		switch {
 		case c.want == 0:
-			if p == nil || p.Status != 400 || p.Param != c.member || !strings.Contains(p.Message, "at least") {
+			if p == nil || p.Status != 400 || p.Param != c.member || !strings.Contains(p.Message, "at least") || strings.HasPrefix(c.member, "max_") && (p.Remedy == "") != (c.p == Anthropic) {
 				t.Errorf("%s %s %s: %v", c.p, c.member, c.n, p)
 			}
 		case p != nil:

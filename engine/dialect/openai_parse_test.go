@@ -273,7 +273,7 @@ func TestFaultsNameTheFieldAndBothTypes(t *testing.T) {
 		`"messages":[{"role":"user","content":"a"},{"role":"assistant","tool_calls":{}}]`:                         "messages[1].tool_calls: expected an array, got an object",
 		hi + `,"temperature":"0.7"`:                                   "temperature: expected a number, got a string",
 		hi + `,"temperature":1e999`:                                   "temperature: the number is out of range",
-		hi + `,"max_tokens":1.5`:                                      "max_tokens: expected a whole number, got 1.5",
+		hi + `,"max_tokens":1.5`:                                      "max_tokens: expected a whole number, got 1.5. Leave it out for no limit.",
 		hi + `,"stream":"true"`:                                       "stream: expected true or false, got a string",
 		hi + `,"stop":[1]`:                                            "stop[0]: expected a string, got a number",
 		hi + `,"stream_options":true`:                                 "stream_options: expected an object, got a boolean",
