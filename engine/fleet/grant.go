@@ -76,6 +76,7 @@ type Completed struct {
 	// durations are unknown.
 	Reasoning int           `json:"reasoning,omitempty"`
 	Estimate  int           `json:"estimate,omitempty"`
+	Text      string        `json:"text,omitempty"` // kind of text the estimate is of
 	Task      string        `json:"task,omitempty"`
 	Truncated bool          `json:"truncated,omitempty"` // cut by its output limit
 	Load      time.Duration `json:"load,omitempty"`      // part of TTFT spent loading
@@ -123,6 +124,10 @@ type Failure struct {
 	// Caller is true when the request itself is at fault (a 4xx): another node
 	// would say the same, so it is neither retried nor a mark against the node.
 	Caller bool `json:"caller,omitempty"`
+	// Tokens and Context are set when the prompt was too long for the context it
+	// met: what the runtime counted, and what there was. 0 = it did not say.
+	Tokens  int `json:"tokens,omitempty"`
+	Context int `json:"context,omitempty"`
 }
 
 func (f *Failure) Error() string { return string(f.Class) + ": " + f.Message }

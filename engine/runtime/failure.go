@@ -150,6 +150,7 @@ func failureOf(status int, contentType string, body []byte) *fleet.Failure {
 	case said.kind == "exceed_context_size_error" || strings.Contains(lower, "exceeds the available context") || strings.Contains(lower, "exceeds the context length"),
 		strings.Contains(lower, "tokens) is too large to process"): // an embedding's input, by llama-server, as 500
 		f.Code, f.Caller = CodeContextExceeded, true
+		f.Tokens, f.Context = said.counts()
 	case status >= 400 && status < 500:
 		f.Caller = true
 	case status == 501:
@@ -171,7 +172,23 @@ func statusText(status int) string {
 }
 
 // said is what an error body says.
-type said struct{ text, kind string }
+type said struct {
+	text, kind string
+	object     dialect.Raw // what the words were a member of
+}
+
+// reCounts finds the counts of a prompt that is too long, and of what there is,
+// in the words of runtimes that do not give them as members.
+var reCounts = regexp.MustCompile(`\((\d+) tokens\)(?:.*?size:? \(?(\d+))?`)
+
+// counts are the prompt's tokens and the context's, 0 = not said.
+func (s *said) counts() (tokens, context int) {
+	tokens, context = count(s.object.Get("n_prompt_tokens")), count(s.object.Get("n_ctx"))
+	if m := reCounts.FindStringSubmatch(s.text); tokens <= 0 && m != nil {
+		tokens, context = count(dialect.Raw(m[1])), count(dialect.Raw(m[2]))
+	}
+	return max(0, tokens), max(0, context)
+}
 
 // errorText finds the words in an error body: {"error":"text"}, {"error":
 // {"message","type"}}, either nested as a string in the first, or plain text.
@@ -203,6 +220,9 @@ func errorValue(v dialect.Raw, depth int) said {
 			s := errorValue(msg, depth+1)
 			if kind := v.Get("type"); s.kind == "" && kind.Kind() == '"' {
 				s.kind = dialect.Text(kind).String()
+			}
+			if s.object == nil {
+				s.object = v
 			}
 			return s
 		}

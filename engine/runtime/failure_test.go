@@ -37,8 +37,27 @@ func TestARuntimesWordsLoseAddressesAndFiles(t *testing.T) {
 // llama-server 0.4 says so of an embedding's input, as a 500.
 func TestAnInputOverTheBatchIsTheCallersError(t *testing.T) {
 	f := failureOf(500, "application/json", []byte(`{"error":{"code":500,"message":"input (8002 tokens) is too large to process. increase the physical batch size (current batch size: 512)","type":"server_error"}}`))
-	if f.Code != CodeContextExceeded || !f.Caller {
+	if f.Code != CodeContextExceeded || !f.Caller || f.Tokens != 8002 || f.Context != 512 {
 		t.Errorf("got %+v", f)
+	}
+}
+
+func TestARefusalOfALongPromptTellsItsCounts(t *testing.T) {
+	const words = "request (29605 tokens) exceeds the available context size (16384 tokens), try increasing it"
+	for name, c := range map[string]struct {
+		body            string
+		tokens, context int
+	}{
+		"llama-server": {`{"error":{"code":400,"message":"` + words + `","type":"exceed_context_size_error","n_prompt_tokens":29605,"n_ctx":16384}}`, 29605, 16384},
+		"Ollama":       {`{"error":"{\"error\":{\"code\":400,\"message\":\"` + words + `\",\"type\":\"exceed_context_size_error\",\"n_prompt_tokens\":29605,\"n_ctx\":16384}}"}`, 29605, 16384},
+		"words alone":  {`{"error":"` + words + `"}`, 29605, 16384},
+		"no counts":    {`{"error":"the input length exceeds the context length"}`, 0, 0},
+		"nonsense":     {`{"error":{"message":"x","type":"exceed_context_size_error","n_prompt_tokens":-3,"n_ctx":"many"}}`, 0, 0},
+	} {
+		f := failureOf(400, "application/json", []byte(c.body))
+		if f.Code != CodeContextExceeded || f.Tokens != c.tokens || f.Context != c.context {
+			t.Errorf("%s: got %+v, want %d of %d", name, f, c.tokens, c.context)
+		}
 	}
 }
 

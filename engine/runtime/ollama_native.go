@@ -20,6 +20,11 @@ func (p *ollamaPlan) rewrite(c *Call) {
 	if options, changed := p.rewriteOptions(c); changed {
 		edits["options"] = options
 	}
+	if c.Context > 0 && c.Context != r.NumCtx && r.Embed == nil && !r.LoadOnly && member(r, "truncate") == nil {
+		// The window is ours, so it must not cut what a larger one holds.
+		edits["truncate"] = []byte("false")
+		p.edits = append(p.edits, "truncate false added")
+	}
 	if r.Protocol == dialect.OllamaChat && string(member(r, "format")) == `"json"` {
 		if format := ollamaFormat(c); string(format) == anyObject {
 			edits["format"] = format
@@ -44,7 +49,7 @@ func (p *ollamaPlan) rewrite(c *Call) {
 		}
 		put(m.Name, value)
 	}
-	for _, name := range [...]string{"model", "options"} {
+	for _, name := range [...]string{"model", "options", "truncate"} {
 		if value, ok := edits[name]; ok {
 			put(name, value)
 		}

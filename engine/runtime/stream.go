@@ -68,6 +68,7 @@ func (a *answer) said(v dialect.Raw) error {
 	}
 	if words.kind == "exceed_context_size_error" {
 		f.Code, f.Caller = CodeContextExceeded, true
+		f.Tokens, f.Context = words.counts()
 	}
 	if f.Message == "" {
 		f.Message = "the runtime reported an error without words"

@@ -120,15 +120,12 @@ func conformFailures(t *testing.T, s Setup) {
 		}
 	})
 	t.Run("a prompt over the context", func(t *testing.T) {
-		if s.ollama() {
-			t.Skip("Ollama cuts the prompt; the router's own filter runs before")
-		}
 		small := s
 		small.Fake.Context = 64
 		b := small.bench(t, FakeModel{})
 		_, err := b.run(b.chat(strings.Repeat("many words ", 500), true))
-		if f := b.wantClass(err, fleet.FailStatus, true); f.Code != runtime.CodeContextExceeded {
-			t.Errorf("got %+v", f)
+		if f := b.wantClass(err, fleet.FailStatus, true); f.Code != runtime.CodeContextExceeded || f.Tokens < 1000 || f.Context != 64 {
+			t.Errorf("got %+v, want both counts", f)
 		}
 	})
 	t.Run("a missing model", func(t *testing.T) {

@@ -88,6 +88,10 @@ func (r *ollamaReader) typed(name string, v []byte) bool {
 		if r.want(v, name, "map[string]interface {}", "{") {
 			readOptions(r.ask, v)
 		}
+	case "truncate":
+		if r.want(v, name, "bool", "tf") {
+			r.uncut = !isTrue(v)
+		}
 	case "think":
 		r.think = thinkOf(v)
 		if level := text(v); kind(v) == '"' && !slices.Contains(thinkLevels, level) {

@@ -202,13 +202,17 @@ func rate(own, config float64) float64 {
 }
 
 // fit checks the prompt against the context: llama-server refuses a prompt
-// that is too long, Ollama cuts it to about half of the context.
+// that is too long, Ollama cuts it to about half of the context, or passes its
+// runner's refusal on, as a string, where it must not cut.
 func (s *speech) fit(ctx int) error {
 	if s.promptN < ctx {
 		return nil
 	}
 	if s.f.config.Kind == LlamaServer {
 		return tooLong(s.promptN, ctx)
+	}
+	if s.a.uncut {
+		return s.tooLongInRunner(ctx)
 	}
 	s.promptN = ctx/2 + 3
 	return nil

@@ -83,6 +83,14 @@ func tooLong(n, ctx int) *refusal {
 		extra: appendInt(append(extra, `,"n_ctx":`...), ctx)}
 }
 
+// tooLongInRunner is the same as Ollama tells it: the runner's whole answer.
+func (s *speech) tooLongInRunner(ctx int) *refusal {
+	r := tooLong(s.promptN, ctx)
+	b := appendQuoted([]byte(`{"error":{"code":400,"message":`), r.text, goEscapes)
+	b = append(append(append(b, `,"type":"`...), r.kind...), '"')
+	return &refusal{status: r.status, text: string(append(append(b, r.extra...), '}', '}'))}
+}
+
 // llamaChat speaks llama-server's /v1/chat/completions.
 type llamaChat struct{}
 
