@@ -81,6 +81,7 @@ func equalities() []same {
 	add("embeddings", dialect.OpenAIEmbeddings, "ollama", "/v1/embeddings", `{"model":"embed:1b","input":["a","b"]}`)
 	add("one embedding", dialect.OpenAIEmbeddings, "ollama", "/v1/embeddings", `{"model":"embed:1b","input":"a","encoding_format":"base64"}`)
 	add("embeddings with dimensions", dialect.OpenAIEmbeddings, "ollama", "/v1/embeddings", `{"model":"embed:1b","input":"a","dimensions":32}`)
+	add("embeddings of a text over the context", dialect.OpenAIEmbeddings, "ollama", "/v1/embeddings", `{"model":"embed:1b","input":"`+strings.Repeat("word ", 40000)+`"}`)
 	add("embeddings of token ids", dialect.OpenAIEmbeddings, "ollama", "/v1/embeddings", `{"model":"embed:1b","input":[1,2,3]}`, 400)
 	add("native embed", dialect.OllamaEmbed, "ollama", "/api/embed", `{"model":"embed:1b","input":["a","b"]}`)
 	add("native embed of nothing", dialect.OllamaEmbed, "ollama", "/api/embed", `{"model":"embed:1b","input":[]}`)
@@ -88,7 +89,9 @@ func equalities() []same {
 	add("native unknown model", dialect.OllamaChat, "ollama", "/api/chat", `{"model":"nobody","messages":[{"role":"user","content":"x"}]}`, 404)
 	add("native unknown model to embed", dialect.OllamaEmbed, "ollama", "/api/embed", `{"model":"nobody","input":"x"}`, 404)
 	add("native chat with a model that embeds", dialect.OllamaChat, "ollama", "/api/chat", `{"model":"embed:1b","messages":[{"role":"user","content":"x"}]}`, 400)
-	add("native embed too long", dialect.OllamaEmbed, "ollama", "/api/embed", `{"model":"embed:1b","truncate":false,"input":"`+strings.Repeat("word ", 40000)+`"}`, 400)
+	add("native embed too long", dialect.OllamaEmbed, "ollama", "/api/embed", `{"model":"embed:1b","truncate":false,"input":"`+strings.Repeat("word ", 80000)+`"}`, 400)
+	add("native chat too long", dialect.OllamaChat, "ollama", "/api/chat", `{"model":"chat:1b","stream":false,"messages":[{"role":"user","content":"`+strings.Repeat("word ", 80000)+`"}]}`, 400)
+	add("native generate too long", dialect.OllamaGenerate, "ollama", "/api/generate", `{"model":"chat:1b","stream":false,"prompt":"`+strings.Repeat("word ", 80000)+`"}`, 400)
 	add("native no JSON", dialect.OllamaChat, "ollama", "/api/chat", `{"model"`, 400)
 	add("native generate no JSON", dialect.OllamaGenerate, "ollama", "/api/generate", `{"model"`, 400)
 	broken := runtimetest.Fault{Break: runtimetest.BreakRunner, After: 3}

@@ -334,9 +334,12 @@ func (e *Engine) gatewayConfig() gateway.Config {
 func (e *Engine) learn(c fleet.Completed, d *fleet.Deployment) {
 	e.evidence.Observe(evidence.Sample{
 		Deployment: d, Task: c.Task, Validated: c.Validated, Truncated: c.Truncated, Internal: c.Internal,
-		Took: c.Took, TTFT: c.TTFT, Load: c.Load, Estimate: c.Estimate,
+		Took: c.Took, TTFT: c.TTFT, Load: c.Load, Estimate: c.Estimate, Text: c.Text,
 		Input: c.Input, Output: c.Output, Reasoning: c.Reasoning, Cached: c.Cached, Prefill: c.Prefill, Decode: c.Decode,
 	})
+	if f := c.Failure; f != nil && f.Tokens > 0 {
+		e.evidence.ObserveCount(d, c.Text, c.Estimate, f.Tokens)
+	}
 	if c.Load > 0 {
 		e.evidence.ObserveLoad(d, c.Load)
 	}

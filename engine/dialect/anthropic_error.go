@@ -31,7 +31,7 @@ func anthropicErrorText(p *Problem) string {
 	case p.Tokens <= 0 || p.MaxTokens <= 0:
 		return "prompt is too long: " + p.Text()
 	}
-	text := "prompt is too long: " + strconv.Itoa(p.Tokens) + " tokens > " + strconv.Itoa(p.MaxTokens) + " maximum"
+	text := "prompt is too long: " + strconv.Itoa(p.Tokens) + " tokens > " + strconv.Itoa(p.MaxTokens) + " maximum" + p.counted()
 	if p.Remedy != "" {
 		text += ". " + p.Remedy
 	}

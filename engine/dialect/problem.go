@@ -21,9 +21,19 @@ type Problem struct {
 	// prompt needs and what there is. Anthropic clients read them in a fixed
 	// wording and compact. 0 = not known.
 	Tokens, MaxTokens int
+	// Counted says where Tokens comes from, "" = a plain estimate. It goes with the
+	// fixed wordings, in brackets.
+	Counted string
 	// Details are machine-readable facts (exclusions), added to the body
 	// beside the protocol's own fields, where the protocol allows more fields.
 	Details any
+}
+
+func (p *Problem) counted() string {
+	if p.Counted == "" {
+		return ""
+	}
+	return " (" + p.Counted + ")"
 }
 
 func (p *Problem) Error() string {

@@ -61,7 +61,7 @@ func openAIErrorText(p *Problem) string {
 		return p.Text()
 	}
 	return strings.TrimSpace("This model's maximum context length is " + strconv.Itoa(p.MaxTokens) + " tokens. However, your request needs " +
-		strconv.Itoa(p.Tokens) + " tokens. " + p.Remedy)
+		strconv.Itoa(p.Tokens) + " tokens" + p.counted() + ". " + p.Remedy)
 }
 
 // openAIErrorType names the class of an error. SDKs branch on the status;

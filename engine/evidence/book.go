@@ -58,8 +58,8 @@ type Speeds struct {
 
 // Habits is what was measured of one model, on all machines together.
 type Habits struct {
-	// Calibration is reported prompt tokens over our estimate.
-	Calibration Figure            `json:"calibration"`
+	// Calibration is reported prompt tokens over our estimate, by kind of text, "" = all.
+	Calibration map[string]Ratio  `json:"calibration,omitempty"`
 	Output      map[string]Figure `json:"output,omitempty"`    // p75 tokens by task, "" = all
 	Reasoning   map[string]Figure `json:"reasoning,omitempty"` // p75 tokens by task, "" = all
 	// Quality is the share of checked items an eval saw answered right, by task.
@@ -197,18 +197,9 @@ func (b *Book) Quality(d *fleet.Deployment, task string) Figure {
 	return Figure{}
 }
 
-// Calibration returns the factor from our estimate of a prompt to the tokens
-// the model counts; 1 while nothing was measured.
-func (b *Book) Calibration(d *fleet.Deployment) float64 {
-	if h := b.Habits(d); h != nil && h.Calibration.Known() {
-		return h.Calibration.V
-	}
-	return 1
-}
-
 // forTask falls back to the figure over all tasks: a habit of the model is
 // nearer the truth than a constant.
-func forTask(m map[string]Figure, task string) Figure {
+func forTask[T any](m map[string]T, task string) T {
 	if f, ok := m[task]; ok {
 		return f
 	}

@@ -24,9 +24,6 @@ const (
 
 	minPrefillTokens  = 64 // shorter prompts measure the overhead, not the reading
 	minDecodeTokens   = 8
-	minEstimate       = 50 // tokens; shorter prompts measure the template
-	leastCalibration  = 0.25
-	mostCalibration   = 4.0
 	serialisedSamples = 10   // times work waited inside the runtime before its slots are believed
 	doubtAfter        = 1000 // requests without a wait before learned slots are learned again
 )
@@ -44,8 +41,10 @@ type Sample struct {
 	Took     time.Duration
 	TTFT     time.Duration // dispatch to first content
 	Load     time.Duration // part of TTFT spent loading; ObserveLoad learns from it
-	// Estimate is our uncalibrated count of all prompt tokens (Requirements.InputTotal).
+	// Estimate is our uncalibrated count of all prompt tokens (Requirements.InputTotal),
+	// Text what kind of text they are (Requirements.Text).
 	Estimate                         int
+	Text                             string
 	Input, Output, Reasoning, Cached int
 	// Prefill and Decode are the runtime's own measurements.
 	Prefill, Decode time.Duration
@@ -78,13 +77,13 @@ type speedState struct {
 
 // habitState is what is kept of one model.
 type habitState struct {
-	at          int
-	told        *Habits
-	used        uint64
-	calibration mean
-	output      map[string]*window
-	reasoning   map[string]*window
-	grades      map[string]Grade
+	at        int
+	told      *Habits
+	used      uint64
+	ratios    map[string]*window // counted over estimated tokens, by kind of text
+	output    map[string]*window
+	reasoning map[string]*window
+	grades    map[string]Grade
 }
 
 // parallelState learns a runtime's parallelism: the most requests it worked on
@@ -236,10 +235,7 @@ func (o *Sample) decodeTime() time.Duration {
 }
 
 func (h *habitState) learn(o *Sample) {
-	if o.Estimate >= minEstimate && o.Input > 0 {
-		ratio := float64(o.Input) / float64(o.Estimate)
-		h.calibration.add(min(max(ratio, leastCalibration), mostCalibration))
-	}
+	h.count(o.Text, o.Estimate, o.Input)
 	if o.Output <= 0 || o.Truncated || o.Internal {
 		return
 	}
@@ -303,7 +299,7 @@ func (l *Ledger) habit(k ModelKey) (h *habitState, grown bool) {
 }
 
 func newHabitState() *habitState {
-	return &habitState{output: map[string]*window{}, reasoning: map[string]*window{}, grades: map[string]Grade{}}
+	return &habitState{ratios: map[string]*window{}, output: map[string]*window{}, reasoning: map[string]*window{}, grades: map[string]Grade{}}
 }
 
 // publish makes the next book. Only what changed is computed; of the rest the
@@ -396,7 +392,7 @@ func (s *speedState) speeds() *Speeds {
 
 func (h *habitState) habits() *Habits {
 	return &Habits{
-		Calibration: h.calibration.figure(),
+		Calibration: ratios(h.ratios),
 		Output:      quantiles(h.output, 0.75),
 		Reasoning:   quantiles(h.reasoning, 0.75),
 		Quality:     figures(h.grades),

@@ -31,12 +31,12 @@ type storedSpeed struct {
 }
 
 type storedHabit struct {
-	Key         ModelKey             `json:"key"`
-	Used        uint64               `json:"used"`
-	Calibration mean                 `json:"calibration"`
-	Output      map[string][]float64 `json:"output,omitempty"`
-	Reasoning   map[string][]float64 `json:"reasoning,omitempty"`
-	Grades      map[string]Grade     `json:"grades,omitempty"`
+	Key       ModelKey             `json:"key"`
+	Used      uint64               `json:"used"`
+	Ratios    map[string][]float64 `json:"ratios,omitempty"`
+	Output    map[string][]float64 `json:"output,omitempty"`
+	Reasoning map[string][]float64 `json:"reasoning,omitempty"`
+	Grades    map[string]Grade     `json:"grades,omitempty"`
 }
 
 // storedVersion is of a form that older programs could not read. Version 1 has
@@ -52,7 +52,7 @@ func (l *Ledger) Export() []byte {
 			slices.Clone(s.loads.values), s.prefill, s.decode, s.parallel})
 	}
 	for k, h := range l.habits {
-		out.Habits = append(out.Habits, storedHabit{k, h.used, h.calibration, values(h.output), values(h.reasoning), maps.Clone(h.grades)})
+		out.Habits = append(out.Habits, storedHabit{k, h.used, values(h.ratios), values(h.output), values(h.reasoning), maps.Clone(h.grades)})
 	}
 	out.Probes = newestFirst(l.probes)
 	l.mu.Unlock()
@@ -92,7 +92,8 @@ func (l *Ledger) Import(b []byte) error {
 	}
 	for _, h := range in.Habits {
 		st := newHabitState()
-		st.used, st.calibration = h.Used, h.Calibration
+		st.used = h.Used
+		fillTasks(st.ratios, h.Ratios, keepTokens)
 		fillTasks(st.output, h.Output, keepTokens)
 		fillTasks(st.reasoning, h.Reasoning, keepTokens)
 		fillGrades(st.grades, h.Grades)

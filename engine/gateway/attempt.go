@@ -192,10 +192,14 @@ func (x *exchange) failureProblem(f *fleet.Failure) *dialect.Problem {
 	where := fmt.Sprintf("%s on %s (%s)", x.grant.Deployment.Model, node, x.grant.Deployment.Runtime)
 	p := &dialect.Problem{Status: http.StatusBadGateway, Code: "upstream_" + string(f.Class), Retry: &yes, RetryAfter: x.g.Policy().RetryAfter}
 	switch {
+	case f.Tokens > 0:
+		x.tooLong(p, f)
+		return p
 	case f.Caller:
 		p.Status, p.Code, p.Message, p.Retry, p.RetryAfter = f.Status, f.Code, f.Message, &no, 0
-		if p.Code == "" {
-			p.Code = "invalid_request"
+		p.Code = cmp.Or(p.Code, "invalid_request")
+		if p.Code == dialect.CodeContextLength {
+			p.Param = x.promptParam()
 		}
 		if p.Status < 400 || p.Status > 499 {
 			p.Status = http.StatusBadRequest
@@ -247,6 +251,36 @@ func (x *exchange) failureProblem(f *fleet.Failure) *dialect.Problem {
 	return p
 }
 
+// tooLong says to the client what the runtime counted, where no larger context
+// could be had for it.
+func (x *exchange) tooLong(p *dialect.Problem, f *fleet.Failure) {
+	no := false
+	most := max(f.Context, 1)
+	p.Status, p.Code, p.Param, p.Retry, p.RetryAfter = http.StatusBadRequest, dialect.CodeContextLength, x.promptParam(), &no, 0
+	p.Tokens, p.MaxTokens = f.Tokens, most
+	p.Message = fmt.Sprintf("this prompt has %d tokens, and the context of %s holds %d.", f.Tokens, x.grant.Deployment.Model, most)
+	p.Remedy = fmt.Sprintf("Shorten the prompt by at least %d tokens, or use a model with a larger context.", max(1, f.Tokens-most))
+	if x.req.Embed != nil { // the limit may be another than the context, which only its words tell
+		p.Remedy += " Its runtime says: " + strings.TrimSuffix(f.Message, ".") + "."
+	}
+	if d := x.decision; d.Verdict != route.Serve && d.Decisive != nil && d.Decisive.Code == fleet.CodeMemory {
+		why, _ := route.Sentences(*d.Decisive)
+		p.Remedy += " A larger one of this model has no room: " + why
+	}
+}
+
+// promptParam is the member of the request that is too long.
+func (x *exchange) promptParam() string {
+	switch {
+	case x.req.Embed != nil, x.proto == dialect.OpenAIResponses:
+		return "input"
+	case x.req.Prompt != nil:
+		return "prompt"
+	default:
+		return "messages"
+	}
+}
+
 // onlyOne says why no other model was tried, where the client wanted that.
 func (x *exchange) onlyOne() string {
 	if x.asked != nil || !x.query.Needs.NoFallback {
@@ -281,7 +315,7 @@ func (x *exchange) completed(o fleet.Outcome, f *fleet.Failure, retry bool) flee
 		Grant: x.grant.ID, Request: x.id, Deployment: x.grant.Deployment, Outcome: o, Failure: f,
 		Took: time.Since(a.began), TTFT: a.first, Load: a.load,
 		Input: a.usage.Input, Output: a.usage.Output, Cached: a.usage.Cached, Reasoning: a.usage.Reasoning,
-		Estimate: x.measured(), Task: x.query.Needs.PrimaryTask,
+		Estimate: x.measured(f), Text: x.query.Needs.Text, Task: x.query.Needs.PrimaryTask,
 		Truncated: a.finish == dialect.FinishLength, Validated: o == fleet.OutcomeOK, Retry: retry,
 		Internal: x.asked != nil && x.asked.own,
 	}
@@ -295,16 +329,16 @@ func (x *exchange) completed(o fleet.Outcome, f *fleet.Failure, retry bool) flee
 // none. It teaches how this model's tokens relate to text, so:
 //  1. not from images or sound, nor from a short prompt among the schemas of
 //     its tools: they would pass for text that is cheap;
-//  2. not from a prompt over the context: it may have been cut, and was then
-//     counted cut.
-func (x *exchange) measured() int {
+//  2. not from a prompt over the context that may have been cut, and was then
+//     counted cut; one that was refused as too long was counted whole.
+func (x *exchange) measured(f *fleet.Failure) int {
 	n := &x.query.Needs
 	estimate := n.InputTotal
 	if n.Images > 0 || n.AudioIn || n.NeedsTools && estimate < 2000 {
 		return 0
 	}
 	context := cmp.Or(x.grant.Context, x.served.LoadedContext, x.served.MaxContext)
-	if context > 0 && estimate > context {
+	if counted := f != nil && f.Tokens > 0; !counted && context > 0 && estimate > context {
 		return 0
 	}
 	return estimate

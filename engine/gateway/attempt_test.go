@@ -25,7 +25,7 @@ func TestAPromptThatMayHaveBeenCutMeasuresNothing(t *testing.T) {
 			grant:  &fleet.Grant{Context: c.granted},
 			served: &fleet.Deployment{LoadedContext: c.loaded, MaxContext: c.most},
 		}
-		if got := x.measured(); got != c.want {
+		if got := x.measured(nil); got != c.want {
 			t.Errorf("%+v: got %d", c, got)
 		}
 	}
@@ -45,7 +45,7 @@ func TestImagesAndSmallToolPromptsDoNotTeachHowTextIsCounted(t *testing.T) {
 		{route.Requirements{InputTotal: 300}, 300},
 	} {
 		x := &exchange{query: route.Query{Needs: c.needs}, served: unknownDeployment, grant: &fleet.Grant{}}
-		if got := x.measured(); got != c.want {
+		if got := x.measured(nil); got != c.want {
 			t.Errorf("%+v: got %d, want %d", c.needs, got, c.want)
 		}
 	}

@@ -93,11 +93,25 @@ func (g *Gateway) fleetPin(w http.ResponseWriter, r *http.Request, _ caller) {
 	writeJSON(w, http.StatusOK, map[string]any{"pinned": true, "deployment": pin.Deployment, "at": pin.At})
 }
 
-// countTokens answers Anthropic's count_tokens with the router's estimate,
-// calibrated by what the model counted before.
+// countTokens answers Anthropic's count_tokens as the model would count that is
+// asked now: with the router's estimate, calibrated by what that model counted
+// before. A model that is not here counts nothing: its clients have their own
+// estimate for that.
 func (x *exchange) countTokens() {
+	v := x.g.Dispatcher.View()
+	if v == nil { // it has ended
+		v = &route.View{Fleet: new(fleet.Snapshot)}
+	}
+	d := route.Decide(v, x.g.Policy(), &x.query)
+	if d.Verdict == route.Pull || d.RefuseCode == route.RefuseUnknownModel || d.RefuseCode == route.RefuseAskPull {
+		p := unknownModel(x.req.Model)
+		p.Remedy = "GET /v1/models lists the names."
+		x.g.refuse(x.w, x.proto, p, x.id)
+		return
+	}
+	n := d.InputTokens(&x.query)
 	x.w.Header().Set("Content-Type", "application/json")
-	_, _ = x.w.Write(dialect.EncodeTokenCount(x.query.Needs.Tokens.Input))
+	_, _ = x.w.Write(dialect.EncodeTokenCount(n))
 }
 
 // unloads reports whether a keep_alive of a load-only request means unload.

@@ -231,7 +231,9 @@ func (x *exchange) serve(ctx context.Context, g *fleet.Grant) (done bool) {
 	if !x.out.body && retryable(f) && !x.once() {
 		x.steps = append(x.steps, route.FailoverStep{Deployment: g.Deployment, Failure: *f, AfterMs: ms(time.Since(x.attempt.began))})
 		x.mayRun = x.mayRun || f.MayRun
-		x.g.Dispatcher.Completed(x.completed(fleet.OutcomeFailed, f, true))
+		c := x.completed(fleet.OutcomeFailed, f, true)
+		x.g.Dispatcher.Completed(c)
+		x.g.Learn(c, x.served)
 		x.ticket.Retry(*g, *f, false)
 		return false
 	}
@@ -272,8 +274,11 @@ func (x *exchange) left() {
 }
 
 // retryable reports whether another attempt may cure a failure: not when the
-// request itself is at fault.
-func retryable(f *fleet.Failure) bool { return !f.Caller && f.Class != fleet.FailCancelled }
+// request itself is at fault, unless it was too long for one context and its
+// runtime said by how much.
+func retryable(f *fleet.Failure) bool {
+	return (!f.Caller || f.Tokens > 0) && f.Class != fleet.FailCancelled
+}
 
 // Codes of failures, as the adapters give them, that decide how a request ended.
 const (
@@ -302,6 +307,8 @@ func (x *exchange) refused(a queue.Answer) {
 	p := route.RefusalProblem(a.Decision, &x.query, a.HeldOut)
 	outcome := fleet.OutcomeRefused
 	switch {
+	case x.last != nil && x.last.Tokens > 0 && a.Decision.RefuseCode == route.RefuseContext:
+		// Nothing holds what was counted: the refusal has the numbers of the nearest.
 	case x.last != nil:
 		p = x.failureProblem(x.last)
 		outcome = outcomeOf(x.last, false)
@@ -311,6 +318,9 @@ func (x *exchange) refused(a queue.Answer) {
 		p.RetryAfter = cmp.Or(x.g.Policy().RetryAfter, p.RetryAfter)
 	case a.Decision.RefuseCode == route.RefuseAskPull && x.g.AskPull != nil:
 		x.g.AskPull(x.req.Model, x.query.Needs.App)
+	}
+	if p.Code == dialect.CodeContextLength {
+		p.Param = x.promptParam()
 	}
 	x.fail(p)
 	x.closeWith(outcome, p)

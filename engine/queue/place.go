@@ -217,7 +217,7 @@ func (d *Dispatcher) onRetry(t *Ticket, id string, f fleet.Failure, changed bool
 		d.pressBack(t, g)
 		return
 	}
-	if !slices.Contains(t.q.Failed, g.dep) {
+	if !d.counted(t, g, &f) && !slices.Contains(t.q.Failed, g.dep) {
 		t.q.Failed = append(slices.Clip(t.q.Failed), g.dep)
 	}
 	t.q.Attempt++
@@ -228,6 +228,22 @@ func (d *Dispatcher) onRetry(t *Ticket, id string, f fleet.Failure, changed bool
 	t.current.Store(nil)
 	t.rank = rankOf(t, true)
 	d.place(t)
+}
+
+// counted takes in what a runtime counted of a prompt that it refused as too long.
+// It reports whether that settles where the request can go: then the deployment
+// has not failed, and may be loaded with a larger context.
+func (d *Dispatcher) counted(t *Ticket, g *grant, f *fleet.Failure) bool {
+	n := d.view.Fleet.Node(g.dep.Node)
+	if f.Tokens <= 0 || n == nil {
+		return false
+	}
+	dep := n.Deployment(g.dep)
+	if dep == nil {
+		return false
+	}
+	t.q.Counted, t.q.CountedBy = f.Tokens, dep.Identity()
+	return route.CountSettles(dep, t.decision.Plan.Context, f.Tokens)
 }
 
 // pressBack handles "queue full" of a runtime: back to its place in the lane

@@ -154,3 +154,32 @@ func TestBackPressureWithNothingElseRunningWaitsALittle(t *testing.T) {
 	x.pass(time.Millisecond)
 	x.want("grant a studio")
 }
+
+// A prompt that the runtime counted as too long for the context in force comes
+// back with that count. Its deployment has not failed where the count says all:
+// a larger context can be loaded there, or none is large enough.
+func TestAPromptTooLongForItsContextComesBackWithItsCount(t *testing.T) {
+	for name, c := range map[string]struct {
+		kind         string
+		loaded, most int
+		failed       int
+	}{
+		"can grow":           {"ollama", 4096, 32768, 0},
+		"holds no more":      {"ollama", 4096, 8192, 0},
+		"started as it is":   {"llama-server", 4096, 32768, 0},
+		"should have fitted": {"llama-server", 16384, 32768, 1},
+	} {
+		dep := loaded("qwen3", 1)
+		dep.Kind, dep.LoadedContext, dep.MaxContext = c.kind, c.loaded, c.most
+		x := newFx(t, machine("studio", dep))
+		x.submit("a", "qwen3")
+		x.use("a")
+		x.do(&retried{x.tickets["a"], x.grants["a"].ID, fleet.Failure{Class: fleet.FailStatus, Status: 400, Caller: true, Tokens: 9000, Context: 4096}, false})
+		if q := x.tickets["a"].q; q.Counted != 9000 || q.CountedBy != "qwen3:latest" || len(q.Failed) != c.failed || q.Attempt != 2 {
+			t.Errorf("%s: counted %d by %s, attempt %d, failed %v", name, q.Counted, q.CountedBy, q.Attempt, q.Failed)
+		}
+		if len(x.d.circuits.by) != 0 {
+			t.Errorf("%s: it counts against the runtime", name)
+		}
+	}
+}

@@ -45,12 +45,13 @@ func bigView(nodes, models int) *View {
 func measuredBook(f *fleet.Snapshot) *evidence.Book {
 	speeds := map[evidence.Key]evidence.Speeds{}
 	habits := map[evidence.ModelKey]evidence.Habits{}
+	ratio := map[string]evidence.Ratio{"": {V: 1.1, Least: 0.9, N: 40}}
 	for i := range f.Nodes {
 		for k := range f.Nodes[i].Deployments {
 			d := &f.Nodes[i].Deployments[k]
 			fig := evidence.Figure{V: 12, N: 40}
 			speeds[evidence.KeyOf(d)] = evidence.Speeds{Seconds: fig, Load: fig, Decode: fig, Prefill: fig}
-			habits[evidence.ModelKeyOf(d)] = evidence.Habits{Calibration: evidence.Figure{V: 1.1, N: 40}}
+			habits[evidence.ModelKeyOf(d)] = evidence.Habits{Calibration: ratio}
 		}
 	}
 	return evidence.NewBook(speeds, habits)

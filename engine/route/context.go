@@ -20,6 +20,8 @@ type contextPlan struct {
 	send   int  // tokens per slot to load with or keep, 0 = the runtime's own
 	size   int  // the window in force then, 0 = unknown
 	reload bool // loaded with another window, which the request cannot use
+	// doubt is set when the prompt is too long by our estimate alone: it may fit.
+	doubt bool
 }
 
 // settable is the largest window the deployment can be given, 0 = unknown.
@@ -28,6 +30,18 @@ func settable(d *fleet.Deployment) int {
 		return d.LoadedContext
 	}
 	return max(d.MaxContext, d.LoadedContext)
+}
+
+// cuts reports whether a runtime cuts an input that is too long, so that its
+// length is no reason to refuse it.
+func (n *Requirements) cuts(d *fleet.Deployment) bool { return n.Truncates && d.Kind == kindOllama }
+
+// CountSettles reports whether what a runtime counted of a prompt that was too
+// long says all of a deployment that was granted a window (0 = its runtime's
+// own): it can be loaded with a larger one, or has none that is large enough.
+func CountSettles(d *fleet.Deployment, granted, counted int) bool {
+	most := settable(d)
+	return most > 0 && counted >= most || d.Kind == kindOllama && counted > granted
 }
 
 // planContext chooses the window (routing.md 3, context_protection). What is
@@ -48,6 +62,7 @@ func (j *judge) planContext(c *cand) {
 	p.need = t.Input + t.Output + t.Reasoning
 	p.offers = settable(c.dep)
 	j.shrinkOutput(c)
+	p.doubt = p.offers > 0 && p.need > p.offers && j.overlong(c) <= t.Input-c.least
 	loaded, inMemory := 0, c.state == fleet.Loaded || c.state == fleet.Loading
 	if inMemory {
 		loaded = c.dep.LoadedContext
@@ -70,7 +85,7 @@ func (j *judge) planContext(c *cand) {
 		return
 	}
 	least := p.need
-	if j.q.Needs.Truncates {
+	if j.q.Needs.cuts(c.dep) {
 		least = 0
 	}
 	switch {
@@ -143,6 +158,15 @@ func stepUp(n, most int) int {
 	return step
 }
 
+// likelyInput is how much of the window the prompt takes; of one that was let in
+// although our estimate is over it, the least that it may be.
+func (c *cand) likelyInput() int {
+	if c.ctx.doubt {
+		return c.least
+	}
+	return c.Tokens.Input
+}
+
 // outputLimit is the output limit to send, 0 = leave it as asked.
 //
 //  1. A model that thinks gets a limit that leaves room for it, where the
@@ -160,7 +184,7 @@ func (j *judge) outputLimit(c *cand) (limit int, note string) {
 		limit = max(int(float64(asked)*j.p.ThinkingOverhead), j.p.ThinkingMinPredict)
 	}
 	if c.ctx.size > 0 { // 2
-		limit = min(limit, max(1, c.ctx.size-c.Tokens.Input))
+		limit = min(limit, max(1, c.ctx.size-c.likelyInput()))
 	}
 	switch {
 	case limit < asked:

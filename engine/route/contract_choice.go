@@ -101,7 +101,12 @@ func (j *judge) chooseReplica() {
 	if j.contract.Anchor == nil && j.unbound() { // 2
 		return
 	}
-	if c := j.bestReplica(); c != nil { // 3
+	c := j.bestReplica()
+	if c == nil {
+		j.doubts = true
+		c = j.bestReplica()
+	}
+	if c != nil { // 3
 		why := "replica"
 		if j.q.Part > 0 && c.free() {
 			why = "free_replica"
@@ -226,7 +231,7 @@ func (j *judge) absentContract() {
 func (j *judge) bestReplica() *cand {
 	var best *cand
 	for _, c := range j.cands {
-		if len(c.out) == 0 && (best == nil || j.betterReplica(c, best)) {
+		if j.serves(c) && (best == nil || j.betterReplica(c, best)) {
 			best = c
 		}
 	}

@@ -19,7 +19,8 @@ func Decide(v *View, p *Policy, q *Query) *Decision { return new(Room).Decide(v,
 //  1. The first listed model that is loaded somewhere wins: a loaded fallback
 //     beats loading the first choice. For an alias stands its best ranked
 //     member; in pinned order, the first that some node can serve.
-//  2. Else the first that some node can load.
+//  2. Else the first that some node can load; and where there is none, the same
+//     with those that may be too small by our estimate alone.
 //  3. With model_fallback on, any other model in memory that can serve.
 //  4. Else the request waits, if waiting may cure what is in the way of one.
 //  5. Else the model is pulled, or its owner is asked, or the request fails.
@@ -31,12 +32,7 @@ func (j *judge) choose() {
 	if j.mixedSpaces() {
 		return
 	}
-	if c := j.retryPlace(); c != nil { // 0
-		j.serve(c, "same_model")
-		return
-	}
-	if c, why := j.firstChoice(); c != nil { // 1, 2
-		j.serve(c, why)
+	if j.settle() || j.doubt() && j.settle() {
 		return
 	}
 	if c := j.otherModel(); c != nil { // 3
@@ -48,6 +44,26 @@ func (j *judge) choose() {
 		return
 	}
 	j.giveUp() // 5
+}
+
+// doubt lets those serve whose context may be too small, if there are any: the
+// runtime counts the prompt, and says so if it is.
+func (j *judge) doubt() bool {
+	j.doubts = slices.ContainsFunc(j.cands, func(c *cand) bool { return c.ctx.doubt && len(c.out) == 0 })
+	return j.doubts
+}
+
+// settle is steps 0 to 2; false where no listed model can serve.
+func (j *judge) settle() bool {
+	if c := j.retryPlace(); c != nil { // 0
+		j.serve(c, "same_model")
+		return true
+	}
+	c, why := j.firstChoice() // 1, 2
+	if c != nil {
+		j.serve(c, why)
+	}
+	return c != nil
 }
 
 // retryPlace is where a retry goes before any other model is thought of.
@@ -85,7 +101,7 @@ func (j *judge) lastModel() int {
 func (j *judge) best(want int) *cand {
 	var best *cand
 	for _, c := range j.of(want) {
-		if len(c.out) == 0 && (best == nil || j.before(c, best)) {
+		if j.serves(c) && (best == nil || j.before(c, best)) {
 			best = c
 		}
 	}
@@ -247,6 +263,9 @@ func (j *judge) reason(code string, operands ...any) {
 // what kept the others out. Of the models an alias ranked and did not choose,
 // only the node each was judged through is told.
 func (j *judge) finish() {
+	if j.d.Verdict == Serve && !j.doubts {
+		j.tellDoubts()
+	}
 	won := slices.IndexFunc(j.cands, func(c *cand) bool { return c.Deployment == j.d.Chosen })
 	j.cands = slices.DeleteFunc(j.cands, func(c *cand) bool {
 		a := j.wants[c.want].alias

@@ -38,9 +38,7 @@ func (j *judge) checkModel(c *cand) {
 	if n.RemoteImage && !j.p.RemoteImages {
 		c.exclude(fleet.CodeRemoteImage, false)
 	}
-	if p := &c.ctx; !n.Truncates && p.offers > 0 && p.need > p.offers {
-		c.exclude(fleet.CodeContext, false, p.need, p.offers, c.node.Name, d.Kind, d.MaxContext, c.Tokens.Input, j.overlong(c))
-	}
+	j.checkContext(c)
 	if c.ctx.offers == 0 && n.Role == RoleChat {
 		c.note("context_unknown")
 	}
@@ -55,6 +53,46 @@ func (j *judge) checkModel(c *cand) {
 	if c.state == fleet.Leaving {
 		c.exclude(fleet.CodeAdmission, true, admitLeaving, d.ID.Model, c.node.Name)
 	}
+}
+
+// checkContext: what the runtime itself cuts need not fit, and what may fit is
+// for it to count.
+func (j *judge) checkContext(c *cand) {
+	n, p := &j.q.Needs, &c.ctx
+	if p.offers == 0 || p.need <= p.offers {
+		return
+	}
+	if n.cuts(c.dep) {
+		p.doubt = false
+		if c.Tokens.Input > p.offers {
+			c.note("input_cut")
+		}
+		return
+	}
+	if p.doubt {
+		c.note("context_doubtful")
+		return
+	}
+	j.tooSmall(c)
+}
+
+// tellDoubts says of those whose context may be too small what kept them out:
+// others surely hold the request.
+func (j *judge) tellDoubts() {
+	for _, c := range j.cands {
+		if c.ctx.doubt {
+			j.tooSmall(c)
+		}
+	}
+}
+
+func (j *judge) tooSmall(c *cand) {
+	n, p := &j.q.Needs, &c.ctx
+	estimate := n.Tokens.Input
+	if c.counted {
+		estimate = -1
+	}
+	c.exclude(fleet.CodeContext, false, p.need, p.offers, c.node.Name, c.dep.Kind, c.dep.MaxContext, c.Tokens.Input, j.overlong(c), estimate, c.Factor)
 }
 
 // Kinds of the admission exclusion: its first operand.

@@ -38,6 +38,8 @@ type judge struct {
 	// bound is set when some candidate has the identity that the request's tool
 	// calls came from: then only those may answer.
 	bound bool
+	// doubts lets candidates serve whose context may be too small: nothing else can.
+	doubts bool
 }
 
 // nodeView is a node with what holds for all its deployments.
@@ -56,23 +58,31 @@ type nodeView struct {
 // cand is one deployment of a wanted model, judged.
 type cand struct {
 	Candidate
-	want   int // its place in wants
-	node   *nodeView
-	dep    *fleet.Deployment
-	lane   Lane
-	state  fleet.Residency // with loads the lanes know of and no heartbeat has told yet
-	out    []Exclusion     // empty: it survived
-	ctx    contextPlan
-	mem    memoryPlan
-	speed  speed
-	speeds *evidence.Speeds // never nil
-	habits *evidence.Habits // never nil
-	tag    string           // of its identity, when the request is bound
-	points int64            // node score in millionths: equal scores must compare equal
+	want  int // its place in wants
+	node  *nodeView
+	dep   *fleet.Deployment
+	lane  Lane
+	state fleet.Residency // with loads the lanes know of and no heartbeat has told yet
+	out   []Exclusion     // empty: it survived
+	ctx   contextPlan
+	// least is the smallest count of the prompt that is not ruled out; counted says
+	// that it is the count itself.
+	least   int
+	counted bool
+	mem     memoryPlan
+	speed   speed
+	speeds  *evidence.Speeds // never nil
+	habits  *evidence.Habits // never nil
+	tag     string           // of its identity, when the request is bound
+	points  int64            // node score in millionths: equal scores must compare equal
 }
 
 // inMemory reports whether the model is loaded or being loaded.
 func (c *cand) inMemory() bool { return c.state == fleet.Loaded || c.state == fleet.Loading }
+
+// serves reports whether a candidate survived, and whether it may be too small
+// while others are not.
+func (j *judge) serves(c *cand) bool { return len(c.out) == 0 && (j.doubts || !c.ctx.doubt) }
 
 func (c *cand) exclude(code fleet.Code, hold bool, operands ...any) {
 	c.out = append(c.out, Exclusion{Code: code, Operands: operands, Hold: hold})

@@ -5,15 +5,12 @@ import (
 	"bellwether/engine/fleet"
 )
 
-// tokensFor is what the request needs of one deployment: our estimate of the
-// prompt times what its model was seen to make of such estimates, and what its
-// answers usually take where that is known (routing.md 2).
+// tokensFor is what the request needs of one deployment, and what its answers
+// usually take where that is known (routing.md 2).
 func (j *judge) tokensFor(c *cand) Tokens {
 	n, d, habits := &j.q.Needs, c.dep, c.habits
 	t := n.Tokens
-	if k := habits.Calibration; k.Known() && k.V != 1 {
-		t.Input = ceil(float64(t.Input) * k.V)
-	}
+	t.Input = j.inputFor(c)
 	if n.Role == RoleEmbedding || n.LoadOnly {
 		return Tokens{Input: t.Input}
 	}
@@ -29,6 +26,27 @@ func (j *judge) tokensFor(c *cand) Tokens {
 	}
 	t.Reasoning = under(n.OutputAsked, t.Output, t.Reasoning)
 	return t
+}
+
+// inputFor is how long the prompt is for the candidate's model:
+//
+//  1. As its runtime counted it, if it has.
+//  2. Else our estimate times what the model was seen to make of such estimates.
+//     That may be wrong: sure is only what no count has ruled out (least).
+func (j *judge) inputFor(c *cand) int {
+	q := j.q
+	if q.Counted > 0 && q.CountedBy == c.dep.Identity() { // 1
+		c.least, c.counted = q.Counted, true
+		return q.Counted
+	}
+	estimate := float64(q.Needs.Tokens.Input) // 2
+	c.least = ceil(estimate * c.habits.LeastFactor(q.Needs.Text))
+	r := c.habits.RatioOf(q.Needs.Text)
+	if r.N == 0 {
+		return q.Needs.Tokens.Input
+	}
+	c.Factor = r.V
+	return ceil(estimate * r.V)
 }
 
 // fewAnswers is how many answers are too few to speak of a habit.

@@ -141,9 +141,11 @@ func TestContextFilterComparesWithTheSettableMaximum(t *testing.T) {
 		want         Verdict
 	}{
 		"fits exactly":             {"ollama", 8192, 8192, Tokens{Input: 7168, Output: 1024}, false, Serve},
-		"one too many":             {"ollama", 8192, 8192, Tokens{Input: 7169, Output: 1024}, false, Refuse},
+		"one too many, maybe":      {"ollama", 8192, 8192, Tokens{Input: 14336, Output: 1024}, false, Serve},
+		"one too many for sure":    {"ollama", 8192, 8192, Tokens{Input: 14337, Output: 1024}, false, Refuse},
 		"settable though not now":  {"ollama", 4096, 16384, Tokens{Input: 7169, Output: 1024}, false, Serve},
 		"fixed by the runtime":     {"llama-server", 4096, 16384, Tokens{Input: 7169, Output: 1024}, false, Refuse},
+		"only Ollama cuts":         {"llama-server", 8192, 8192, Tokens{Input: 100000}, true, Refuse},
 		"unknown maximum":          {"ollama", 0, 0, Tokens{Input: 100000, Output: 1024}, false, Serve},
 		"the client lets it cut":   {"ollama", 8192, 8192, Tokens{Input: 100000}, true, Serve},
 		"reasoning needs thinking": {"ollama", 8192, 8192, Tokens{Input: 7000, Output: 1024, Reasoning: 4096}, false, Serve},
@@ -273,7 +275,7 @@ func open(n *fleet.Node, d *fleet.Deployment, free int64) {
 func TestLearnedOutputReplacesTheGuessPerModel(t *testing.T) {
 	d := oneNode(func(v *View, _ *Policy, _ *fleet.Node, d *fleet.Deployment, q *Query) {
 		v.Evidence = evidence.NewBook(nil, map[evidence.ModelKey]evidence.Habits{evidence.ModelKeyOf(d): {
-			Output: map[string]evidence.Figure{"": {V: 300, N: 40}}, Calibration: evidence.Figure{V: 1.5, N: 40},
+			Output: map[string]evidence.Figure{"": {V: 300, N: 40}}, Calibration: map[string]evidence.Ratio{"": {V: 1.5, Least: 1.4, N: 40}},
 		}})
 		q.Needs.Tokens = Tokens{Input: 1000, Output: 1024}
 	})

@@ -156,7 +156,7 @@ func (j *judge) tellInOrder(rivals []rival, winner *rival) {
 
 // somewhereIn reports whether a survivor of a wanted model is in that state.
 func (j *judge) somewhereIn(want int, state fleet.Residency) bool {
-	return slices.ContainsFunc(j.of(want), func(c *cand) bool { return len(c.out) == 0 && c.state == state })
+	return slices.ContainsFunc(j.of(want), func(c *cand) bool { return j.serves(c) && c.state == state })
 }
 
 func (j *judge) explainRank(winner, best *rival, of int) {

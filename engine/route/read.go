@@ -140,7 +140,7 @@ func readThinking(r *dialect.Request, n *Requirements) {
 }
 
 func readTokens(r *dialect.Request, n *Requirements) {
-	n.Tokens.Input, n.InputTotal = estimate(r)
+	n.Tokens.Input, n.InputTotal, n.Text = estimate(r)
 	if r.MaxOutput != nil {
 		n.OutputAsked = max(*r.MaxOutput, 0) // negative: Ollama's "no limit"
 	}
@@ -247,11 +247,10 @@ func hasMembers(raw dialect.Raw) bool {
 	return len(raw) > 2 && raw[0] == '{' && slices.Contains(raw, ':')
 }
 
-// truncates: Ollama's own embedding endpoints cut long inputs unless told not
-// to, so a long input is no reason to refuse there.
+// truncates: Ollama cuts long inputs of embeddings unless told not to, whichever
+// protocol asks, and those who fill an index rely on it.
 func truncates(r *dialect.Request) bool {
-	native := r.Protocol == dialect.OllamaEmbed || r.Protocol == dialect.OllamaEmbeddings
-	return native && (r.Embed.Truncate == nil || *r.Embed.Truncate)
+	return r.Embed.Truncate == nil || *r.Embed.Truncate
 }
 
 // timeoutOf is what the client gives the whole call: X-Fleet-Timeout, seconds

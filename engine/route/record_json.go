@@ -120,6 +120,7 @@ func (w *jsonWriter) requirements(n *Requirements) {
 	w.intIf(`"think_budget":`, n.ThinkBudget)
 	w.strsIf(`"fields":`, n.Fields)
 	w.intIf(`"input_total":`, n.InputTotal)
+	w.strIf(`"text":`, n.Text)
 	w.boolIf(`"truncates":`, n.Truncates)
 	w.intIf(`"num_ctx":`, n.NumCtx)
 	w.intIf(`"dimensions":`, n.Dimensions)
@@ -185,6 +186,9 @@ func (w *jsonWriter) candidate(c *Candidate) {
 	w.float(`"quality":`, c.Quality)
 	w.str(`"evidence":`, c.Evidence)
 	w.tokens(c.Tokens)
+	if c.Factor != 0 {
+		w.float(`"factor":`, c.Factor)
+	}
 	w.bool(`"loaded":`, c.Loaded)
 	w.int(`"depth":`, c.Depth)
 	w.float(`"latency_cost":`, c.LatencyCost)

@@ -119,8 +119,9 @@ func (d *Decision) byExclusion(p *dialect.Problem, q *Query) {
 		need, most, nearest := d.contextNumbers()
 		p.Tokens, p.MaxTokens = need, most
 		p.Param = "messages"
+		p.Counted = strings.Trim(nearest.howCounted(), " ()")
 		_, p.Remedy = Sentences(nearest)
-		p.Message = fmt.Sprintf("this request needs %s tokens, and the largest context of %s is %s.", comma(int64(need)), q.Model, comma(int64(most)))
+		p.Message = fmt.Sprintf("this request needs %s tokens%s, and the largest context of %s is %s.", comma(int64(need)), nearest.howCounted(), q.Model, comma(int64(most)))
 	case fleet.CodeFieldNotHonoured:
 		p.Param = x.text(0)
 	case fleet.CodeCapability:
@@ -157,6 +158,23 @@ func (d *Decision) contextNumbers() (need, most int, nearest Exclusion) {
 		}
 	}
 	return need, most, nearest
+}
+
+// InputTokens is how long the prompt is for the model that would be asked: the
+// chosen one, else the one that comes nearest.
+func (d *Decision) InputTokens(q *Query) int {
+	for i := range d.Candidates {
+		if c := &d.Candidates[i]; c.Deployment == d.Chosen {
+			return c.Tokens.Input
+		}
+	}
+	if len(d.Candidates) > 0 {
+		return d.Candidates[0].Tokens.Input
+	}
+	if _, _, nearest := d.contextNumbers(); nearest.Code != "" {
+		return int(nearest.number(5))
+	}
+	return q.Needs.Tokens.Input
 }
 
 // byReason: the name itself is the matter.

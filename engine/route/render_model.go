@@ -78,7 +78,7 @@ func constraintWords(x Exclusion) (reason, remedy string) {
 // start, and can be started with a larger one as far as the model goes.
 func contextWords(x Exclusion) (reason, remedy string) {
 	need, offers, most := x.number(0), x.number(1), x.number(4)
-	reason = "needs " + comma(need) + " tokens, offers " + comma(offers)
+	reason = "needs " + comma(need) + " tokens" + x.howCounted() + ", offers " + comma(offers)
 	over := need - offers
 	if x.operand(6) != nil {
 		over = x.number(6)
@@ -94,6 +94,22 @@ func contextWords(x Exclusion) (reason, remedy string) {
 		return reason, "start the runtime on " + x.text(2) + " with a context of at least " + comma(need) + " tokens, or " + shorten
 	default:
 		return reason, shorten + ", or use a model with a larger context"
+	}
+}
+
+// howCounted says, in brackets, where the count of a prompt comes from, "" where
+// it is our plain estimate.
+func (x *Exclusion) howCounted() string {
+	factor, _ := x.operand(8).(float64)
+	switch {
+	case x.operand(7) == nil:
+		return ""
+	case x.number(7) < 0:
+		return " (its runtime counted " + comma(x.number(5)) + " for the prompt)"
+	case factor == 0:
+		return ""
+	default:
+		return " (" + comma(x.number(7)) + " estimated for the prompt, times " + points(factor) + " by what this model counted before)"
 	}
 }
 

@@ -153,7 +153,7 @@ var (
 		figure("slots", func(s *evidence.Speeds) *evidence.Figure { return &s.Slots }),
 	}
 	habitFields = []field[evidence.Habits]{
-		figure("calibration", func(h *evidence.Habits) *evidence.Figure { return &h.Calibration }),
+		ratios("calibration", func(h *evidence.Habits) *map[string]evidence.Ratio { return &h.Calibration }),
 		figures("output", func(h *evidence.Habits) *map[string]evidence.Figure { return &h.Output }),
 		figures("reasoning", func(h *evidence.Habits) *map[string]evidence.Figure { return &h.Reasoning }),
 		figures("quality", func(h *evidence.Habits) *map[string]evidence.Figure { return &h.Quality }),

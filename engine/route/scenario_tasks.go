@@ -2,6 +2,7 @@ package route
 
 import (
 	"cmp"
+	"errors"
 	"maps"
 	"slices"
 	"strconv"
@@ -57,6 +58,29 @@ func figures[T any](name string, at func(*T) *map[string]evidence.Figure) field[
 	one := figure("", func(f *evidence.Figure) *evidence.Figure { return f })
 	return table(name, ",", at, func(s string) (f evidence.Figure, err error) { err = one.read(&f, s); return f, err },
 		func(f evidence.Figure) string { return one.write(&f) })
+}
+
+// ratios is prose=2.1x9,any=1.6>0.9x30: the median, the least where it is
+// another, and how many.
+func ratios[T any](name string, at func(*T) *map[string]evidence.Ratio) field[T] {
+	return table(name, ",", at, func(s string) (r evidence.Ratio, err error) {
+		value, n, _ := strings.Cut(s, "x")
+		median, least, two := strings.Cut(value, ">")
+		if !two {
+			least = median
+		}
+		var errs [3]error
+		r.V, errs[0] = strconv.ParseFloat(median, 64)
+		r.Least, errs[1] = strconv.ParseFloat(least, 64)
+		r.N, errs[2] = strconv.Atoi(n)
+		return r, errors.Join(errs[:]...)
+	}, func(r evidence.Ratio) string {
+		value := strconv.FormatFloat(r.V, 'g', -1, 64)
+		if r.Least != r.V {
+			value += ">" + strconv.FormatFloat(r.Least, 'g', -1, 64)
+		}
+		return value + "x" + strconv.Itoa(r.N)
+	})
 }
 
 // priors is coding=0.8@livebench 2025-04;any=0.6@operator.

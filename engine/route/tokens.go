@@ -175,20 +175,49 @@ var codeMark = func() (m [256]uint8) {
 	return m
 }()
 
-// estimate returns the prompt tokens of a request, uncalibrated. Embedding
-// inputs are read one by one, so the longest is what a context must hold.
-func estimate(r *dialect.Request) (input, total int) {
+// Kinds of text: a model's counts of one say little of another.
+const (
+	textProse = "prose"
+	textCode  = "code" // and whatever else has many digits and symbols, as base64 has
+	textCJK   = "cjk"
+	textOther = "other"
+)
+
+// kind is the kind of text that most of the tokens are of.
+func (t *tally) kind() string {
+	kind, most := textProse, float64(t.latin)/latinPerToken
+	if n := float64(t.code) / codePerToken; n > most {
+		kind, most = textCode, n
+	}
+	if n := float64(t.cjk) / cjkPerToken; n > most {
+		kind, most = textCJK, n
+	}
+	if n := float64(t.other) / otherPerToken; n > most {
+		kind = textOther
+	}
+	return kind
+}
+
+func (t *tally) add(o tally) {
+	t.latin, t.code, t.cjk, t.other = t.latin+o.latin, t.code+o.code, t.cjk+o.cjk, t.other+o.other
+}
+
+// estimate returns the prompt tokens of a request, uncalibrated, and the kind of
+// its text. Embedding inputs are read one by one, so the longest is what a
+// context must hold.
+func estimate(r *dialect.Request) (input, total int, kind string) {
+	var t tally
 	if r.Embed != nil {
 		for _, in := range r.Embed.Inputs {
-			var t tally
-			t.text(in)
-			n := ceil(t.tokens())
+			var one tally
+			one.text(in)
+			n := ceil(one.tokens())
 			input = max(input, n)
 			total += n
+			t.add(one)
 		}
-		return input, total
+		return input, total, t.kind()
 	}
-	var t tally
 	extra := 0
 	if r.Instructions != nil && !systemFirst(r.Messages) {
 		t.text(r.Instructions)
@@ -214,7 +243,7 @@ func estimate(r *dialect.Request) (input, total int) {
 	}
 	t.value(r.Format.Schema)
 	n := ceil(t.tokens()) + extra
-	return n, n
+	return n, n, t.kind()
 }
 
 // systemFirst reports whether the instructions already stand as a message.

@@ -57,7 +57,10 @@ type Requirements struct {
 	// InputTotal is all prompt tokens together; Tokens.Input only the longest of
 	// several embedding inputs, which is what a context must hold.
 	InputTotal int `json:"input_total,omitempty"`
-	// Truncates is set when the client lets the runtime cut a long input.
+	// Text is the kind of text that most tokens are of: prose, code, cjk, other.
+	Text string `json:"text,omitempty"`
+	// Truncates is set when the client lets the runtime cut a long input; cuts says
+	// which runtimes do.
 	Truncates  bool `json:"truncates,omitempty"`
 	NumCtx     int  `json:"num_ctx,omitempty"`
 	Dimensions int  `json:"dimensions,omitempty"`
@@ -104,6 +107,10 @@ type Query struct {
 	Attempt   int          `json:"attempt"` // from 1
 	// Failed lists where this request failed already.
 	Failed []fleet.DeploymentID `json:"failed,omitempty"`
+	// Counted is what a runtime counted when it refused the prompt as too long, and
+	// CountedBy the identity of the model that counts so. 0 = none has.
+	Counted   int    `json:"counted,omitempty"`
+	CountedBy string `json:"counted_by,omitempty"`
 	// Changed is set once the request has moved to another listed candidate.
 	Changed bool `json:"changed,omitempty"`
 	// Part is the place of this part in a batch that was split, from 1; 0 = it is
@@ -193,21 +200,24 @@ func (s Signals) Total() float64 {
 
 // Candidate is one deployment judged.
 type Candidate struct {
-	Deployment     fleet.DeploymentID `json:"deployment"`
-	Quality        float64            `json:"quality"`
-	Evidence       string             `json:"evidence"` // where its numbers come from: p75:measured:120, p75:heuristic
-	Tokens         Tokens             `json:"tokens"`   // what the request needs there, calibrated
-	Loaded         bool               `json:"loaded"`   // in memory; while it is being loaded Notes has loading
-	Depth          int                `json:"depth"`
-	LatencyCost    float64            `json:"latency_cost"`
-	ResidencyCost  float64            `json:"residency_cost"`
-	OverheadCost   float64            `json:"overhead_cost"`
-	AffinityAdjust float64            `json:"affinity_adjust"`
-	Score          float64            `json:"score"`      // model's, for aliases
-	NodeScore      float64            `json:"node_score"` // sum of signals
-	Signals        Signals            `json:"signals"`
-	Slots          int                `json:"slots"`
-	Notes          []string           `json:"notes,omitempty"`
+	Deployment fleet.DeploymentID `json:"deployment"`
+	Quality    float64            `json:"quality"`
+	Evidence   string             `json:"evidence"` // where its numbers come from: p75:measured:120, p75:heuristic
+	Tokens     Tokens             `json:"tokens"`   // what the request needs there, calibrated
+	// Factor is what the estimate of the input was multiplied by, learnt from this
+	// model's counts; 0 = nothing is learnt, or it was counted.
+	Factor         float64  `json:"factor,omitempty"`
+	Loaded         bool     `json:"loaded"` // in memory; while it is being loaded Notes has loading
+	Depth          int      `json:"depth"`
+	LatencyCost    float64  `json:"latency_cost"`
+	ResidencyCost  float64  `json:"residency_cost"`
+	OverheadCost   float64  `json:"overhead_cost"`
+	AffinityAdjust float64  `json:"affinity_adjust"`
+	Score          float64  `json:"score"`      // model's, for aliases
+	NodeScore      float64  `json:"node_score"` // sum of signals
+	Signals        Signals  `json:"signals"`
+	Slots          int      `json:"slots"`
+	Notes          []string `json:"notes,omitempty"`
 }
 
 // Plan is what serving at the chosen deployment takes.

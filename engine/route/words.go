@@ -47,10 +47,12 @@ var exclusionWords = map[fleet.Code]string{
 // noteWords are remarks on a candidate or an answer; what follows a note's colon
 // goes on after them. Of those without words that says all.
 var noteWords = map[string]string{
+	"context_doubtful":         "may be too small: the prompt is over its context by estimate, and its runtime will count",
 	"context_unknown":          "its context is not known",
 	"degraded":                 "it runs worse than it could",
 	"empty_answer":             "",
 	"evicts":                   "others would be unloaded for it",
+	"input_cut":                "the runtime cuts off what of an input is over its context",
 	"late":                     "its machine reports late",
 	"loading":                  "it was being loaded",
 	"memory_unknown":           "how much memory is free is not known",
