@@ -35,6 +35,7 @@ export interface Requirements {
   think_budget?: number;
   fields?: string[];
   input_total?: number;
+  text?: string;
   session?: string;
   session_pins?: boolean;
   app?: string;
@@ -65,6 +66,8 @@ export interface Candidate {
   quality: number;
   evidence: string;
   tokens: Tokens;
+  /** What the estimate of the prompt was multiplied by, learnt from the model's counts. */
+  factor?: number;
   loaded: boolean;
   depth: number;
   latency_cost: number;
