@@ -445,6 +445,8 @@ func named(err error) (status int, code, message, remedy string) {
 		return http.StatusConflict, string(no.Code), sentence(no.Reason), ""
 	case errors.As(err, &f) && f.Caller && f.Status >= 400 && f.Status < 500:
 		return f.Status, cmp.Or(f.Code, "runtime_refused"), sentence(f.Message), ""
+	case errors.As(err, &f) && f.Caller:
+		return http.StatusBadRequest, cmp.Or(f.Code, "runtime_refused"), sentence(f.Message), ""
 	case errors.As(err, &f):
 		return http.StatusBadGateway, cmp.Or(f.Code, "runtime_failed"), sentence(f.Message), "See bellwether doctor."
 	}

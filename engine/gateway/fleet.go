@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"errors"
 	"net/http"
 	"strings"
 
@@ -123,22 +124,40 @@ func unloads(keepAlive dialect.Raw) bool {
 	return false
 }
 
+// cannot reports whether a runtime has no way to do what was asked of it.
+func cannot(err error) bool {
+	var f *fleet.Failure
+	return errors.As(err, &f) && f.Code == "unsupported"
+}
+
 // unload takes a model out of memory wherever it is loaded, as Ollama's
-// clients ask by keep_alive 0 without a prompt.
+// clients ask by keep_alive 0 without a prompt. Where some runtime cannot, the
+// others do.
 func (x *exchange) unload() {
 	l, ok := x.g.find(x.req.Model, false)
 	if !ok {
 		x.g.refuse(x.w, x.proto, x.g.noModel(x.req.Model, "unload"), x.id)
 		return
 	}
+	var kept error // of those in memory, why one stays
+	gone := 0
 	for _, d := range l.deployments {
 		if d.Residency != fleet.Loaded {
 			continue
 		}
-		if err := x.g.Models.Unload(x.r.Context(), d.ID); err != nil {
+		switch err := x.g.Models.Unload(x.r.Context(), d.ID); {
+		case err == nil:
+			gone++
+		case cannot(err):
+			kept = err
+		default:
 			x.g.refuse(x.w, x.proto, manageProblem(err), x.id)
 			return
 		}
+	}
+	if kept != nil && gone == 0 {
+		x.g.refuse(x.w, x.proto, manageProblem(kept), x.id)
+		return
 	}
 	reply := &dialect.Reply{Finish: dialect.FinishUnload, Usage: dialect.NoUsage}
 	ident := dialect.Identity{ID: x.id, Model: x.req.Model, Created: x.start}

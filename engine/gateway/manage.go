@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"crypto/subtle"
 	"encoding/json"
@@ -382,10 +383,19 @@ func manageProblem(err error) *dialect.Problem {
 	var f *fleet.Failure
 	if errors.As(err, &f) {
 		status := f.Status
-		if status < 400 || status > 599 {
+		switch {
+		case status >= 400 && status <= 599:
+		case f.Caller:
+			status = http.StatusBadRequest
+		default:
 			status = http.StatusBadGateway
 		}
-		return &dialect.Problem{Status: status, Code: "runtime_refused", Message: f.Message}
+		return &dialect.Problem{Status: status, Code: cmp.Or(f.Code, "runtime_refused"), Message: strings.TrimSuffix(f.Message, ".") + "."}
+	}
+	var no *fleet.Refusal
+	if errors.As(err, &no) {
+		return &dialect.Problem{Status: http.StatusConflict, Code: string(no.Code), Message: strings.TrimSuffix(no.Reason, ".") + ".",
+			Remedy: "Try again when that is over."}
 	}
 	return &dialect.Problem{Status: http.StatusBadGateway, Code: "runtime_failed",
 		Message: "The runtime did not carry this out.", Remedy: "See bellwether doctor."}

@@ -271,10 +271,26 @@ func (j *judge) excludeMemory(c *cand, shares []share, short *shortage, limit, c
 			c.exclude(fleet.CodeMemory, false, memoryNever, c.dep.ID.Model, max(s.need, s.size), largestLimit(c.node), c.node.Name, largestTotal(c.node))
 			return
 		}
-		c.exclude(fleet.CodeMemory, true, memoryNow, c.dep.ID.Model, max(s.need, s.size), max(0, max(s.need, s.size)-short.bytes(i)), c.node.Name, s.pool.Name, s.pool.Limit > 0 && short.ledger[i] <= 0)
+		c.exclude(fleet.CodeMemory, true, memoryNow, c.dep.ID.Model, max(s.need, s.size), max(0, max(s.need, s.size)-short.bytes(i)), c.node.Name, s.pool.Name, s.pool.Limit > 0 && short.ledger[i] <= 0, keptBy(c, s.pool))
 		return
 	}
 	c.exclude(fleet.CodeMemory, true, memoryCount, c.dep.ID.Runtime, int64(count), int64(limit), c.node.Name)
+}
+
+// keptBy names the runtime that keeps what is held of a pool until it ends; ""
+// where some of it can be unloaded, or nothing is held.
+func keptBy(c *cand, p *poolView) (runtime string) {
+	for i := range c.node.Deployments {
+		d := &c.node.Deployments[i]
+		if d.ID == c.dep.ID || p.heldBy(d.ID) == 0 {
+			continue
+		}
+		if c.node.unloads(d) {
+			return ""
+		}
+		runtime = d.ID.Runtime
+	}
+	return runtime
 }
 
 func never(c *cand, shares []share) bool {

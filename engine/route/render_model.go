@@ -197,6 +197,9 @@ func memoryWords(x Exclusion) (reason, remedy string) {
 		if others, _ := x.operand(6).(bool); others { // models hold little enough
 			return reason, "close other programs on " + x.text(4) + ", or wait"
 		}
+		if keeps := x.text(7); keeps != "" { // nothing there can be unloaded
+			return reason, "end " + keeps + " on " + x.text(4) + ", which keeps its model as long as it runs, or ask for a smaller model"
+		}
 		return reason, "wait until running work ends, or unload or unpin a model on " + x.text(4)
 	}
 }

@@ -40,6 +40,7 @@ var everyExclusion = []struct {
 	{Exclusion{fleet.CodeModelAbsent, []any{"m", "studio", false}, false}, "m is not installed on studio", "serve it with a runtime there"},
 	{Exclusion{fleet.CodeMemory, []any{memoryNow, "m", int64(10 * gb), int64(4 * gb), "studio", "unified", false}, true}, "m needs 10 GB, 4 GB can be freed in unified of studio", "wait until running work ends"},
 	{Exclusion{fleet.CodeMemory, []any{memoryNow, "m", int64(10 * gb), int64(4 * gb), "studio", "unified", true}, true}, "m needs 10 GB, 4 GB can be freed in unified of studio", "close other programs on studio"},
+	{Exclusion{fleet.CodeMemory, []any{memoryNow, "m", int64(10 * gb), int64(4 * gb), "studio", "unified", false, "llama"}, true}, "4 GB can be freed in unified of studio", "end llama on studio, which keeps its model"},
 	{Exclusion{fleet.CodeMemory, []any{memoryNever, "m", int64(46 * gb), int64(22 * gb), "studio", int64(62 * gb)}, false}, "no memory of studio can ever hold more than 22 GB", "raise pools[].memory_gb on studio"},
 	{Exclusion{fleet.CodeMemory, []any{memoryNever, "m", int64(46 * gb), int64(22 * gb), "studio", int64(23 * gb)}, false}, "no memory of studio can ever hold more than 22 GB", "ask for a smaller model or quantisation, or serve it on a machine with more memory"},
 	{Exclusion{fleet.CodeMemory, []any{memoryCount, "ollama", int64(3), int64(3), "studio"}, true}, "runtime ollama on studio keeps 3 models at once", "unpin one"},

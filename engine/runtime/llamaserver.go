@@ -93,7 +93,7 @@ func (l *LlamaServer) Unload(ctx context.Context, model string) error {
 		return fmt.Errorf("unload %s: %w", model, err)
 	}
 	if !router {
-		return unsupported("a llama-server of one model keeps it until it ends")
+		return unsupported(model + " stays in memory as long as " + l.target.Name + " runs, a llama-server of this one model: end that server to free its memory")
 	}
 	loaded, err := l.loaded(ctx, model, true, false)
 	if err != nil || !loaded {

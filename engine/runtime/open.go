@@ -73,7 +73,8 @@ const (
 	CureUnknown   = "mend its url under runtimes in the settings, or say its kind there"
 )
 
-// unsupported is what an adapter says to an operation its runtime lacks.
+// unsupported is what an adapter says to an operation its runtime lacks: nothing
+// has failed, and asking again helps nobody.
 func unsupported(what string) error {
-	return &fleet.Failure{Class: fleet.FailStatus, Code: CodeUnsupported, Message: what}
+	return &fleet.Failure{Class: fleet.FailStatus, Code: CodeUnsupported, Message: what, Caller: true}
 }
