@@ -3,6 +3,7 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/knadh/koanf/maps"
@@ -78,7 +79,7 @@ func (p *fileParser) entry(key string, name, value *yaml.Node) {
 	case isSection(key):
 		p.section(key+".", value)
 	default:
-		p.fail(name, key, "", unknownKey(key, settingKeys()))
+		p.fail(name, key, "", unknownKey(key, append(settingKeys(), sections()...)))
 	}
 }
 
@@ -152,6 +153,19 @@ func isSection(key string) bool {
 		}
 	}
 	return false
+}
+
+// sections returns the keys below which settings lie.
+func sections() []string {
+	var all []string
+	for _, key := range settingKeys() {
+		for i, r := range key {
+			if r == '.' && !slices.Contains(all, key[:i]) {
+				all = append(all, key[:i])
+			}
+		}
+	}
+	return all
 }
 
 // settingKeys returns all keys.

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"go.yaml.in/yaml/v3"
+
+	"bellwether/engine/document"
 )
 
 // kind is what a setting may hold: how it is read from a YAML node and from a
@@ -261,6 +263,14 @@ func words(says string, valid func(string) error) listOf {
 }
 
 func (k listOf) text(s string) (any, error) {
+	if s = strings.TrimSpace(s); strings.HasPrefix(s, "[") { // as in the file
+		switch n, err := document.Read([]byte(s)); {
+		case err == nil && n.Kind == yaml.SequenceNode:
+			return k.node(n)
+		case strings.Count(s, "[") != strings.Count(s, "]"):
+			return nil, errors.New("a list that [ began is not ended: write names with commas between them, with or without [ and ] around all")
+		}
+	}
 	out := reflect.MakeSlice(reflect.SliceOf(k.elem), 0, 0)
 	for part := range strings.SplitSeq(s, ",") {
 		if part = strings.TrimSpace(part); part == "" {

@@ -11,15 +11,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strconv"
-	"strings"
 
 	"go.yaml.in/yaml/v3"
 )
 
 // Error is what makes a text no document.
 type Error struct {
-	Line    int // from 1; 0 = not known
+	Line    int    // from 1; 0 = not known
+	Text    string // of the line, in quotes, without what may be a key; "" = it says nothing
 	Problem string
 }
 
@@ -27,15 +26,22 @@ func (e *Error) Error() string {
 	if e.Line == 0 {
 		return e.Problem
 	}
-	return fmt.Sprintf("line %d: %s", e.Line, e.Problem)
+	return fmt.Sprintf("line %d: %s", e.Line, e.said())
 }
 
-// In names the file that the error is in, as file:line: problem.
+// In names the file that the error is in, as file:line: text: problem.
 func (e *Error) In(file string) string {
 	if e.Line == 0 {
 		return file + ": " + e.Problem
 	}
-	return fmt.Sprintf("%s:%d: %s", file, e.Line, e.Problem)
+	return fmt.Sprintf("%s:%d: %s", file, e.Line, e.said())
+}
+
+func (e *Error) said() string {
+	if e.Text == "" {
+		return e.Problem
+	}
+	return e.Text + ": " + e.Problem
 }
 
 // Read returns the root of the one document in a text, nil when nothing but
@@ -51,29 +57,17 @@ func Read(text []byte) (*yaml.Node, error) {
 		case errors.Is(err, io.EOF):
 			return root, nil
 		case err != nil:
-			return nil, unreadable(err)
+			return nil, unreadable(text, err)
 		}
 		found := doc.Content[0]
 		switch {
 		case root == nil || empty(root):
 			root = found
 		case !empty(found):
-			return nil, &Error{found.Line, fmt.Sprintf("a second document begins here, after a line ---, and only one is read: "+
+			return nil, &Error{Line: found.Line, Problem: fmt.Sprintf("a second document begins here, after a line ---, and only one is read: "+
 				"put what it says into the first (which begins in line %d), or delete it", root.Line)}
 		}
 	}
 }
 
 func empty(root *yaml.Node) bool { return root.Tag == "!!null" }
-
-// unreadable takes the line out of the YAML library's message, which begins
-// "yaml: line 3: ".
-func unreadable(err error) *Error {
-	text := strings.TrimPrefix(err.Error(), "yaml: ")
-	if line, rest, ok := strings.Cut(strings.TrimPrefix(text, "line "), ": "); ok {
-		if n, err := strconv.Atoi(line); err == nil {
-			return &Error{n, rest}
-		}
-	}
-	return &Error{0, text}
-}
