@@ -3,6 +3,7 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -138,6 +139,9 @@ func (l *loader) file() {
 		text, err = os.ReadFile(l.from.File)
 	}
 	if err != nil {
+		if errors.Is(err, fs.ErrPermission) {
+			err = fmt.Errorf("%w: let this user read it, or name another with --config", err)
+		}
 		l.wrong = append(l.wrong, fmt.Errorf("settings file: %w", err))
 		return
 	}

@@ -162,10 +162,10 @@ func New(o Options) (e *Engine, err error) {
 		return e, fmt.Errorf("open the store: %w", err)
 	}
 	if e.secret, err = e.identity(); err != nil {
-		return e, err
+		return e, desktop.InFolder(o.Folders.Data, err)
 	}
 	if e.fleetPolicy, err = openPolicy(PolicyPath(o.Folders), e.store, e.log); err != nil {
-		return e, err
+		return e, desktop.InFolder(o.Folders.Data, err)
 	}
 	if err := e.listen(); err != nil {
 		return e, err

@@ -9,7 +9,9 @@ import (
 	"io"
 	"io/fs"
 	"net/http"
+	"os"
 	"strings"
+	"syscall"
 	"time"
 
 	"bellwether/engine"
@@ -32,8 +34,15 @@ type client struct {
 const answerWithin = 10 * time.Second
 
 func (e *environ) folders() (desktop.Folders, error) {
-	if e.cli.DataDir != "" {
-		return desktop.FoldersUnder(e.cli.DataDir)
+	if dir := e.cli.DataDir; dir != "" {
+		info, err := os.Stat(dir)
+		if err == nil && !info.IsDir() {
+			err = &fs.PathError{Op: "stat", Path: dir, Err: syscall.ENOTDIR}
+		}
+		if errors.Is(err, syscall.ENOTDIR) {
+			return desktop.Folders{}, coded(exitUsage, "%w", &desktop.FolderError{Dir: dir, Err: err})
+		}
+		return desktop.FoldersUnder(dir)
 	}
 	return desktop.DefaultFolders("bellwether")
 }

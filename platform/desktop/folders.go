@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // Folders are where a program keeps its things. All are absolute; none is
@@ -46,7 +47,10 @@ func FoldersUnder(dir string) (Folders, error) {
 func (f Folders) Create() error {
 	for _, dir := range []string{f.Data, f.Config, f.Logs} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
-			return fmt.Errorf("make the data folder: %w; %s", err, folderHelp)
+			if strings.HasPrefix(dir, f.Data+string(filepath.Separator)) {
+				dir = f.Data // which is the one that its owner named
+			}
+			return &FolderError{dir, err}
 		}
 	}
 	return nil

@@ -16,9 +16,6 @@ type InstanceLock struct{ f *os.File }
 // removing it would let two processes lock two different files of that name.
 const lockName = "bellwether.lock"
 
-// folderHelp is what to do about a folder that cannot be used.
-const folderHelp = "make it a folder that you may write to, or give Bellwether another with --data-dir"
-
 // LockInstance takes the lock of a data folder, or returns *HeldError at once.
 // The folder must exist.
 func LockInstance(dataDir string) (*InstanceLock, error) { return LockNamed(dataDir, lockName) }
@@ -28,7 +25,7 @@ func LockInstance(dataDir string) (*InstanceLock, error) { return LockNamed(data
 func LockNamed(dataDir, name string) (*InstanceLock, error) {
 	f, err := os.OpenFile(filepath.Join(dataDir, name), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
-		return nil, fmt.Errorf("write to the data folder: %w; %s", err, folderHelp)
+		return nil, &FolderError{dataDir, err}
 	}
 	held, err := tryLock(f)
 	if err != nil {

@@ -13,3 +13,9 @@ import (
 func ReaderGone(err error) bool {
 	return errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrClosedPipe)
 }
+
+func diskFull(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
+}
+
+func readOnly(err error) bool { return errors.Is(err, syscall.EROFS) }
