@@ -49,6 +49,9 @@ func (e *environ) printRecord(r *route.Record, called names) {
 		if words := c.RankWords(); words != "" {
 			e.printf("          %s (%s)\n", words, route.EvidenceWords(c.Evidence))
 		}
+		if c.Tokens.Input != n.Tokens.Input { // learnt, or counted
+			e.printf("          needs about %d tokens in%s\n", c.Tokens.Input, c.FactorWords())
+		}
 		for _, note := range c.Notes {
 			e.printf("          %s\n", route.NoteWords(note))
 		}

@@ -154,15 +154,16 @@ func (d *Decision) explainCandidate(b *strings.Builder, c *Candidate, t teller) 
 	if c.Tokens.Reasoning > 0 {
 		fmt.Fprintf(b, " + %s", comma(int64(c.Tokens.Reasoning)))
 	}
-	fmt.Fprintf(b, " tokens%s, %s", c.factorWords(), t.evidence(c.Evidence))
+	fmt.Fprintf(b, " tokens%s, %s", c.FactorWords(), t.evidence(c.Evidence))
 	for _, n := range c.Notes {
 		fmt.Fprintf(b, ", %s", t.note(n))
 	}
 	b.WriteString("\n")
 }
 
-// factorWords says by what the estimate of the prompt was multiplied.
-func (c *Candidate) factorWords() string {
+// FactorWords says in brackets by what the estimate of the prompt was multiplied,
+// "" where it was not.
+func (c *Candidate) FactorWords() string {
 	if c.Factor == 0 || c.Factor == 1 {
 		return ""
 	}
