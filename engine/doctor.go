@@ -10,6 +10,8 @@ import (
 	"bellwether/engine/admin"
 	"bellwether/engine/agent"
 	"bellwether/engine/runtime"
+	"bellwether/engine/store"
+	"bellwether/platform/desktop"
 )
 
 // Examine checks this machine without a running engine: which runtimes answer,
@@ -42,6 +44,15 @@ func Examine(ctx context.Context, c *Config) []admin.Finding {
 		found = append(found, admin.Finding{ID: f.ID, Severity: string(f.Severity), Text: f.Text, Remedy: f.Remedy})
 	}
 	return ranked(found)
+}
+
+// ExamineStore checks the database of a machine where no engine runs.
+func ExamineStore(ctx context.Context, f desktop.Folders) []admin.Finding {
+	var closed *store.UnavailableError
+	if errors.As(store.Examine(ctx, storePath(f)), &closed) {
+		return []admin.Finding{finding("store", "broken", closed.Remedy, "Decision records cannot be written: %s.", closed.Reason)}
+	}
+	return nil
 }
 
 // unanswered are the declared runtimes that none of the found ones is.

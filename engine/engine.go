@@ -158,7 +158,7 @@ func New(o Options) (e *Engine, err error) {
 	e.openLog()
 	e.tidy()
 	limits := store.Options{Log: e.log, MaxAge: time.Duration(o.Config.Store.RetentionDays * 24 * float64(time.Hour)), MaxBytes: int64(o.Config.Store.MaxMB * fleet.MB)}
-	if e.store, err = store.Open(filepath.Join(o.Folders.Data, "bellwether.db"), limits); err != nil {
+	if e.store, err = store.Open(storePath(o.Folders), limits); err != nil {
 		return e, fmt.Errorf("open the store: %w", err)
 	}
 	if e.secret, err = e.identity(); err != nil {
@@ -172,6 +172,8 @@ func New(o Options) (e *Engine, err error) {
 	}
 	return e, e.assemble()
 }
+
+func storePath(f desktop.Folders) string { return filepath.Join(f.Data, "bellwether.db") }
 
 // tidy removes the half files of a process that was killed while it wrote. In
 // the folder of the settings others may be writing just now.

@@ -95,6 +95,9 @@ func readPolicy(path string) (*FleetPolicy, error) {
 		return nil, &PolicyError{Path: path, Err: err}
 	}
 	doc, err := parsePolicy(text)
+	if errors.Is(err, errNewer) {
+		return nil, &PolicyError{Path: path, Err: err}
+	}
 	if err != nil {
 		return nil, &PolicyError{Path: path, Err: fmt.Errorf("it is damaged: %w", err)}
 	}
@@ -109,7 +112,11 @@ type PolicyError struct {
 }
 
 func (e *PolicyError) Error() string {
-	said := fmt.Sprintf("%s cannot be used (%v). It holds which models your embedding contracts are bound to, so nothing is started without it: put it back from a backup, or ", e.Path, e.Err)
+	said := fmt.Sprintf("%s cannot be used (%v). It holds which models your embedding contracts are bound to, so nothing is started without it: ", e.Path, e.Err)
+	if errors.Is(e.Err, errNewer) {
+		return said + "update Bellwether"
+	}
+	said += "put it back from a backup, or "
 	if e.Copied != nil {
 		return said + fmt.Sprintf("move it away, and it is written anew as the database remembers it (revision %d, with %s)", e.Copied.Revision, strings.Join(slices.Sorted(maps.Keys(e.Copied.Anchors)), ", "))
 	}
@@ -118,9 +125,11 @@ func (e *PolicyError) Error() string {
 
 func (e *PolicyError) Unwrap() error { return e.Err }
 
+// errNewer says that a document holds what only a later version knows.
+var errNewer = errors.New("a newer version wrote it")
+
 func parsePolicy(text []byte) (*FleetPolicy, error) {
 	in := json.NewDecoder(bytes.NewReader(text))
-	in.DisallowUnknownFields() // of a later version: to drop them would undo what they say
 	doc := new(FleetPolicy)
 	if err := in.Decode(doc); err != nil {
 		return nil, err
@@ -135,6 +144,11 @@ func parsePolicy(text []byte) (*FleetPolicy, error) {
 		if name == "" || a.Identity == "" {
 			return nil, fmt.Errorf("the anchor of %q has no identity", name)
 		}
+	}
+	in = json.NewDecoder(bytes.NewReader(text))
+	in.DisallowUnknownFields() // to drop them would undo what they say
+	if err := in.Decode(new(FleetPolicy)); err != nil {
+		return nil, fmt.Errorf("%w (%w)", errNewer, err)
 	}
 	return doc, nil
 }

@@ -115,6 +115,9 @@ func (e *environ) examine(absent error) []admin.Finding {
 	if config != nil && !errors.Is(absent, errHangs) { // an engine that hangs holds its port itself
 		findings = append(findings, heldPort(config.Listen)...)
 	}
+	if !errors.Is(absent, errHangs) {
+		findings = append(findings, engine.ExamineStore(context.Background(), folders)...)
+	}
 	findings = append(findings, engine.ExaminePolicy(folders)...)
 	return append(findings, engine.Examine(context.Background(), config)...)
 }

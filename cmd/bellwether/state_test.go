@@ -1,6 +1,8 @@
 package main
 
 import (
+	"database/sql"
+	"path/filepath"
 	"testing"
 
 	"bellwether/engine/admin"
@@ -66,4 +68,25 @@ func (s *statusJSON) up(runtime string) bool {
 		}
 	}
 	return false
+}
+
+// A data folder that a newer version has used: told with and without an engine.
+func TestTheDoctorTellsADatabaseOfANewerVersion(t *testing.T) {
+	t.Parallel()
+	h, _ := studio(t)
+	stop(t, h.engine)
+	db, err := sql.Open("sqlite", filepath.Join(h.dir, "bellwether.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.Exec(`INSERT INTO migrations VALUES (99, 'the future', 0)`); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	h.run(t, "doctor").ends(t, exitNoEngine).says(t, "written by a newer version (schema 99", "update Bellwether, or move the database away")
+	h.run(t, "config", "check").ends(t, exitDone)
+	h.serve(t, anywhere)
+	h.run(t, "doctor").ends(t, exitDegraded).says(t, "written by a newer version (schema 99", "update Bellwether, or move the database away").lacks(t, "make room")
 }

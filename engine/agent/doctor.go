@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -133,7 +134,15 @@ func (s *state) checkOwner() []Finding {
 		out = append(out, Finding{"pause", Note, "the node is " + s.pause.text(s.now()), "bellwether resume"})
 	}
 	if s.failed != nil {
-		out = append(out, Finding{"state", Warning, "the node's state cannot be saved: " + s.failed.Error(), "make room in the data folder"})
+		reason, remedy := s.failed.Error(), "make room in the data folder"
+		var known interface { // by whoever keeps it, as the store does
+			error
+			Told() (reason, remedy string)
+		}
+		if errors.As(s.failed, &known) {
+			reason, remedy = known.Told()
+		}
+		out = append(out, Finding{"state", Warning, "the node's state cannot be saved: " + reason, remedy})
 	}
 	return out
 }

@@ -23,6 +23,9 @@ type UnavailableError struct {
 
 func (e *UnavailableError) Error() string { return "database: " + e.Reason + " (" + e.Remedy + ")" }
 
+// Told returns both texts.
+func (e *UnavailableError) Told() (reason, remedy string) { return e.Reason, e.Remedy }
+
 // Unwrap returns what the file system or SQLite said.
 func (e *UnavailableError) Unwrap() error { return e.Err }
 

@@ -62,11 +62,7 @@ func (s *Store) openReadOnly(ctx context.Context) {
 	if s.write.readers.Load() != nil {
 		return
 	}
-	how := reading
-	if _, missing := os.Stat(s.path + "-wal"); missing != nil {
-		how = frozen // SQLite would want to create the log otherwise
-	}
-	readers, err := openFile(s.path, how)
+	readers, err := openUnwritten(s.path)
 	if err != nil {
 		return
 	}

@@ -161,10 +161,7 @@ func migrateStep(ctx context.Context, db *sql.DB, now time.Time) (done bool, err
 	}
 	switch {
 	case version > len(migrations):
-		return false, &UnavailableError{
-			Reason: fmt.Sprintf("the database was written by a newer version (schema %d, this one knows %d)", version, len(migrations)),
-			Remedy: "update, or move the database away to begin a new one",
-		}
+		return false, newer(version)
 	case version == len(migrations):
 		return true, nil
 	}
@@ -192,6 +189,14 @@ func identify(ctx context.Context, db *sql.DB) error {
 		return &damagedError{"a database of another program"}
 	}
 	return nil
+}
+
+// newer is what is said of a file with more migrations than are known here.
+func newer(version int) *UnavailableError {
+	return &UnavailableError{
+		Reason: fmt.Sprintf("the database was written by a newer version (schema %d, this one knows %d)", version, len(migrations)),
+		Remedy: "update Bellwether, or move the database away to begin a new one",
+	}
 }
 
 // schemaVersion returns how many migrations the file has seen. It marks an

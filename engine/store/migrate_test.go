@@ -3,10 +3,12 @@ package store
 import (
 	"bytes"
 	"database/sql"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -68,6 +70,10 @@ func TestAFileOfANewerVersionIsLeftAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 
+	var newer *UnavailableError
+	if err := Examine(t.Context(), path); !errors.As(err, &newer) || !strings.Contains(newer.Reason, "a newer version (schema 99") || !strings.HasPrefix(newer.Remedy, "update Bellwether") {
+		t.Errorf("examined: %v", err)
+	}
 	s = open(t, path, Options{Now: atEpoch})
 	h := s.Health()
 	if h.OK || h.Reason != "the database was written by a newer version (schema 99, this one knows 5)" {
