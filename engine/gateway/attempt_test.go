@@ -1,8 +1,10 @@
 package gateway
 
 import (
+	"strings"
 	"testing"
 
+	"bellwether/engine/dialect"
 	"bellwether/engine/fleet"
 	"bellwether/engine/route"
 )
@@ -48,5 +50,27 @@ func TestImagesAndSmallToolPromptsDoNotTeachHowTextIsCounted(t *testing.T) {
 		if got := x.measured(nil); got != c.want {
 			t.Errorf("%+v: got %d, want %d", c.needs, got, c.want)
 		}
+	}
+}
+
+// The client is told the runtime's count and what there is, also where memory is
+// what keeps the model from a larger context.
+func TestAPromptTooLongForAnyContextToBeHadIsToldWithBothNumbers(t *testing.T) {
+	x := &exchange{
+		req: &dialect.Request{}, grant: &fleet.Grant{Deployment: fleet.DeploymentID{Model: "m"}},
+		decision: &route.Decision{Verdict: route.Refuse, Decisive: &route.Exclusion{Code: fleet.CodeMemory, Operands: []any{"m", "studio"}}},
+	}
+	var p dialect.Problem
+	x.tooLong(&p, &fleet.Failure{Status: 400, Tokens: 29605, Context: 16384, Caller: true})
+	if p.Status != 400 || p.Code != dialect.CodeContextLength || p.Tokens != 29605 || p.MaxTokens != 16384 || p.Param != "messages" || *p.Retry {
+		t.Errorf("got %+v", p)
+	}
+	if !strings.Contains(p.Remedy, "Shorten the prompt by at least 13221 tokens") || !strings.Contains(p.Remedy, "A larger one of this model has no room") {
+		t.Errorf("remedy %q", p.Remedy)
+	}
+	x.req.Embed, x.decision = &dialect.Embed{}, &route.Decision{Verdict: route.Serve}
+	x.tooLong(&p, &fleet.Failure{Tokens: 600, Context: 512, Message: "input (600 tokens) is too large to process. increase the physical batch size"})
+	if p.Param != "input" || !strings.Contains(p.Remedy, "increase the physical batch size") {
+		t.Errorf("of an embedding: %+v", p)
 	}
 }

@@ -116,6 +116,18 @@ func (j *judge) planContext(c *cand) {
 	}
 }
 
+// keepContext keeps the loaded window where memory has no room for a larger one
+// and the prompt may fit the one there is. False where it cannot.
+func (j *judge) keepContext(c *cand) bool {
+	p, t, loaded := &c.ctx, c.Tokens, c.dep.LoadedContext
+	if !p.reload || j.q.Needs.NumCtx > loaded || c.least+t.Output+t.Reasoning > loaded {
+		return false
+	}
+	p.offers, p.send, p.size, p.reload, p.doubt = loaded, loaded, loaded, false, true
+	c.note("context_doubtful")
+	return true
+}
+
 // shrinkOutput lets a request with a large output limit into a window that holds
 // its prompt and a usual answer: agents ask for thousands of tokens as a habit,
 // and the limit is clamped to what is left. Where the model's habit is known it

@@ -231,7 +231,10 @@ func (j *judge) judge(c *cand) {
 	j.planContext(c)
 	j.checkModel(c)
 	c.out = append(c.out, c.node.out...)
-	j.planMemory(c)
+	others := len(c.out)
+	if j.planMemory(c); len(c.out) > others && j.keepContext(c) {
+		c.out, c.mem = c.out[:others], memoryPlan{}
+	}
 	c.Slots = j.slots(c)
 	j.checkPlace(c)
 	j.checkDeadline(c)
