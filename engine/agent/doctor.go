@@ -97,6 +97,9 @@ func (s *state) diagnose(srv *server) []Finding {
 			f.Remedy = "start it with a model"
 		}
 	}
+	if srv.locked != "" {
+		out = append(out, Finding{id + ".key", Broken, srv.name + " refuses our calls: " + srv.locked, "set api_key of " + srv.name + " under runtimes to the key it asks for"})
+	}
 	if !srv.reports {
 		out = append(out, Finding{id + ".residency", Note, srv.name + " does not say what is in memory; what was sent there is assumed to stay", "set assumed_residency_ttl"})
 	}

@@ -195,14 +195,16 @@ func (m *ended) on(s *state) {
 func (s *state) afterCall(l *lane, m *ended, now time.Time) {
 	le := m.lease
 	f := m.failure
+	le.server.noteKey(f, m.finished && m.sent)
 	nothingSent := !m.sent || f != nil && f.Class == fleet.FailConnect
 	if le.fresh && nothingSent && len(l.leases) == 0 && !s.resident(l.id) {
 		s.ledger.Depart(l.id) // what was assumed for its sake
 		s.saveSoon()
 	}
 	switch {
-	case f != nil && f.Class == fleet.FailConnect:
-		s.observe(le.server) // the runtime is down
+	case f != nil && f.Class == fleet.FailConnect && !le.server.removed:
+		s.onBlind(le.server, f) // as good as an observation that finds it down
+		s.observe(le.server)
 	case f != nil && (f.Class == fleet.FailBeforeOpen || f.Class == fleet.FailMidStream || f.Class == fleet.FailLoad):
 		s.observe(le.server) // the runtime may have died
 	case le.fresh || le.load != nil:
@@ -210,6 +212,17 @@ func (s *state) afterCall(l *lane, m *ended, now time.Time) {
 	}
 	if m.content > 0 && l.pace.add(m.content) {
 		s.dirty = true
+	}
+}
+
+// noteKey takes from a call whether its runtime takes our key: some ask for it
+// only there, and answer those who look.
+func (srv *server) noteKey(f *fleet.Failure, well bool) {
+	switch {
+	case f != nil && f.Code == runtime.CodeUnauthorized:
+		srv.locked = f.Message
+	case well:
+		srv.locked = ""
 	}
 }
 

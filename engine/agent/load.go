@@ -249,8 +249,9 @@ func (ld *load) failure(err error) *fleet.Failure {
 	var f *fleet.Failure
 	if errors.As(err, &f) {
 		out.Status, out.Code, out.Message = f.Status, f.Code, ld.id.Model+" could not be loaded: "+f.Message
-		if f.Class == fleet.FailBackPressure {
-			out.Class = f.Class // it can be loaded, but not now
+		switch f.Class {
+		case fleet.FailBackPressure, fleet.FailConnect: // it can be loaded, but not now
+			out.Class, out.RetryAfter = f.Class, f.RetryAfter
 		}
 	}
 	return out

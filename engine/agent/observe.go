@@ -50,6 +50,8 @@ type server struct {
 	waits     []pollWait
 	absent    []*absence
 	cap       capLearner
+
+	locked string // why it refused our key to the newest call, "" = it did not
 }
 
 // pollWait is someone who waits for an observation begun at since or later.

@@ -226,7 +226,7 @@ func TestRefusedConnectionAssumesNothing(t *testing.T) {
 	_, err := r.run(t.Context(), g)
 	var failure *fleet.Failure
 	if errors.As(err, &failure) { // else the poll was faster, and it is a refusal
-		if failure.Class != fleet.FailLoad {
+		if failure.Class != fleet.FailConnect {
 			t.Errorf("failure = %+v", failure)
 		}
 		r.awaitRelease(g)

@@ -128,6 +128,9 @@ type Failure struct {
 	// met: what the runtime counted, and what there was. 0 = it did not say.
 	Tokens  int `json:"tokens,omitempty"`
 	Context int `json:"context,omitempty"`
+	// RetryAfter is when the runtime wants to be asked again, 1 s to 1 h; 0 = it
+	// does not say.
+	RetryAfter time.Duration `json:"retry_after,omitempty"`
 }
 
 func (f *Failure) Error() string { return string(f.Class) + ": " + f.Message }

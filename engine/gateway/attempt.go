@@ -190,7 +190,7 @@ func (x *exchange) failureProblem(f *fleet.Failure) *dialect.Problem {
 	yes, no := true, false
 	node := x.nodeName(x.grant.Deployment.Node)
 	where := fmt.Sprintf("%s on %s (%s)", x.grant.Deployment.Model, node, x.grant.Deployment.Runtime)
-	p := &dialect.Problem{Status: http.StatusBadGateway, Code: "upstream_" + string(f.Class), Retry: &yes, RetryAfter: x.g.Policy().RetryAfter}
+	p := &dialect.Problem{Status: http.StatusBadGateway, Code: "upstream_" + string(f.Class), Retry: &yes, RetryAfter: cmp.Or(f.RetryAfter, x.g.Policy().RetryAfter)}
 	switch {
 	case f.Tokens > 0:
 		x.tooLong(p, f)
@@ -215,6 +215,13 @@ func (x *exchange) failureProblem(f *fleet.Failure) *dialect.Problem {
 		p.Status, p.Code, p.Param, p.Retry, p.RetryAfter = http.StatusNotFound, f.Code, "model", &no, 0
 		p.Message = where + " is no longer there."
 		p.Remedy = "GET /v1/models lists the names."
+	case f.Code == codeDenied:
+		p.Code, p.Retry, p.RetryAfter = codeDenied, &no, 0
+		p.Message = fmt.Sprintf("%s refuses Bellwether's calls (%d): %s.", where, f.Status, strings.TrimSuffix(f.Message, "."))
+		p.Remedy = "Set api_key of " + x.grant.Deployment.Runtime + " under runtimes in the settings of " + node + " to the key the runtime asks for."
+		if x.served.Kind == "ollama" {
+			p.Remedy = "A cloud model needs `ollama signin` on " + node + "; where a proxy in front of it asks for a key, set api_key of " + x.grant.Deployment.Runtime + " under runtimes in the settings."
+		}
 	case f.Class == fleet.FailTimeout:
 		p.Status, p.Code = http.StatusGatewayTimeout, "timeout"
 		p.Message = where + " did not answer in time: " + f.Message + "."
@@ -244,8 +251,8 @@ func (x *exchange) failureProblem(f *fleet.Failure) *dialect.Problem {
 		p.Message = where + " failed: " + strings.TrimSuffix(f.Message, ".") + "."
 		p.Remedy = "The request was not answered elsewhere; try again, and see bellwether doctor if it goes on."
 	}
-	if n := len(x.steps); n > 1 {
-		p.Message += fmt.Sprintf(" %d attempts were made.", n)
+	if x.retries > 0 {
+		p.Message += fmt.Sprintf(" %d attempts were made.", 1+x.retries)
 	}
 	p.Message += x.onlyOne()
 	return p
@@ -371,7 +378,7 @@ func (x *exchange) closeWith(o fleet.Outcome, p *dialect.Problem) {
 	rec.Edits = append(append([]string{}, x.req.Dropped...), x.edits...)
 	rec.Notes = append(rec.Notes, x.notes...)
 	rec.Parts = x.parts
-	rec.Failover, rec.Retries, rec.MayHaveRun = x.steps, len(x.steps), x.mayRun
+	rec.Failover, rec.Retries, rec.MayHaveRun = x.steps, x.retries, x.mayRun
 	if x.granted != nil { // a refusal after an attempt does not know why no other place was tried
 		rec.FailoverAllowed, rec.FailoverNote = x.granted.FailoverAllowed, x.granted.FailoverNote
 	}

@@ -41,6 +41,7 @@ type exchange struct {
 	outside  *route.Exclusion // why the weights that answered may not answer for the contract
 	attempt  attempt
 	steps    []route.FailoverStep
+	retries  int // attempts made after the first
 	edits    []string
 	notes    []string
 	mayRun   bool
@@ -211,9 +212,12 @@ func (x *exchange) serve(ctx context.Context, g *fleet.Grant) (done bool) {
 		x.out.rename(func() dialect.Encoder { return dialect.NewEncoder(x.req, x.ident) })
 	}
 	x.attempt = attempt{began: time.Now()}
+	before := x.retries
+	x.retries = g.Attempt - 1
 	err := x.try(ctx, g)
 	var refusal *fleet.Refusal
 	if errors.As(err, &refusal) {
+		x.retries = before
 		x.ticket.Refused(*g, refusal)
 		return false
 	}
@@ -227,7 +231,9 @@ func (x *exchange) serve(ctx context.Context, g *fleet.Grant) (done bool) {
 		x.complete(fleet.OutcomeClientDisconnected, &fleet.Failure{Class: fleet.FailCancelled, Message: "the client left", MayRun: f.MayRun}, false)
 		return true
 	}
-	x.last = f
+	if f.Class != fleet.FailConnect { // that one is tried elsewhere or waits, see queue
+		x.last = f
+	}
 	if !x.out.body && retryable(f) && !x.once() {
 		x.steps = append(x.steps, route.FailoverStep{Deployment: g.Deployment, Failure: *f, AfterMs: ms(time.Since(x.attempt.began))})
 		x.mayRun = x.mayRun || f.MayRun
@@ -285,6 +291,7 @@ const (
 	codeCut       = "cut"             // the answer ended before its end marker
 	codeMalformed = "malformed_frame" // a frame that is no part of a completion
 	codeMissing   = "model_not_found" // deleted behind our back
+	codeDenied    = "runtime_unauthorized"
 )
 
 // outcomeOf names how an attempt that failed for good ended.
@@ -359,8 +366,8 @@ func (x *exchange) facts(facts []fact) []fact {
 			break
 		}
 	}
-	if n := len(x.steps); n > 0 {
-		facts = append(facts, fact{"X-Fleet-Retries", strconv.Itoa(n)})
+	if x.retries > 0 {
+		facts = append(facts, fact{"X-Fleet-Retries", strconv.Itoa(x.retries)})
 	}
 	if x.decision.Fallback {
 		facts = append(facts, fact{"X-Fleet-Fallback", d.Model})

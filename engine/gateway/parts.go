@@ -130,7 +130,7 @@ func (x *exchange) gatherParts(parts []*exchange) {
 }
 
 func (p *exchange) inRecord() route.RecordPart {
-	r := route.RecordPart{First: p.part.first, Last: p.part.last - 1, Outcome: p.part.outcome, Retries: len(p.steps),
+	r := route.RecordPart{First: p.part.first, Last: p.part.last - 1, Outcome: p.part.outcome, Retries: p.retries,
 		QueueMs: ms(p.queued), Usage: recordUsage(p.attempt.usage)}
 	if p.grant != nil {
 		r.Deployment = p.grant.Deployment.String()

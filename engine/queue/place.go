@@ -167,13 +167,18 @@ func (d *Dispatcher) onAbandon(t *Ticket, reason string) {
 	d.end(t, fleet.OutcomeClientDisconnected, reason)
 }
 
-// onRefused puts a request whose grant the agent refused back to its place and
-// closes the lane until the node has reported something newer.
+// onRefused puts a request whose grant the agent refused back to its place.
 func (d *Dispatcher) onRefused(t *Ticket, id string, why *fleet.Refusal) {
 	g := t.current.Load()
 	if t.state != granted || g == nil || g.id != id {
 		return
 	}
+	d.putBack(t, g, why)
+}
+
+// putBack returns a request to its place whose grant had nothing sent for it, and
+// closes the lane until the node has reported something newer.
+func (d *Dispatcher) putBack(t *Ticket, g *grant, why *fleet.Refusal) {
 	d.takeBack(g)
 	l := d.laneOf(g.dep)
 	if t.refusedAt.IsZero() {
@@ -211,8 +216,12 @@ func (d *Dispatcher) onRetry(t *Ticket, id string, f fleet.Failure, changed bool
 		d.closeRecord(g)
 	}
 	d.giveUpTry(t)
-	t.roundAt, t.refusedAt = d.now, time.Time{}
 	t.q.Changed = t.q.Changed || changed
+	if f.Class == fleet.FailConnect && !d.elsewhere(t, g) {
+		d.unreached(t, g, &f)
+		return
+	}
+	t.roundAt, t.refusedAt = d.now, time.Time{}
 	if f.Class == fleet.FailBackPressure {
 		d.pressBack(t, g)
 		return
@@ -244,6 +253,32 @@ func (d *Dispatcher) counted(t *Ticket, g *grant, f *fleet.Failure) bool {
 	}
 	t.q.Counted, t.q.CountedBy = f.Tokens, dep.Identity()
 	return route.CountSettles(dep, t.decision.Plan.Context, f.Tokens)
+}
+
+// elsewhere reports whether a request may be tried at once on another deployment
+// than the one its grant was for.
+func (d *Dispatcher) elsewhere(t *Ticket, g *grant) bool {
+	if t.q.Attempt > d.policy.MaxRetries {
+		return false
+	}
+	q := *t.q
+	q.Failed = append(slices.Clip(q.Failed), g.dep)
+	q.Attempt++
+	return d.decide(&q).Verdict == route.Serve
+}
+
+// unreached handles a runtime that could not be reached where no other can
+// serve: nothing was sent, so this uses no retry and excludes nobody, as a
+// refusal by its agent. It waits with the others for the runtime to come back.
+func (d *Dispatcher) unreached(t *Ticket, g *grant, f *fleet.Failure) {
+	why := &fleet.Refusal{Code: fleet.CodeNoRuntime, Reason: f.Message}
+	if src := g.lane.node.src; src != nil {
+		why.Sequence = src.Sequence
+	}
+	d.putBack(t, g, why)
+	if l := d.lanes[g.dep]; l != nil {
+		d.review(l) // the node may have reported it already
+	}
 }
 
 // pressBack handles "queue full" of a runtime: back to its place in the lane

@@ -76,9 +76,56 @@ func TestRetriesEndAtTwo(t *testing.T) {
 	x.submit("r", "m")
 	for range 3 {
 		x.use("r")
-		x.retry("r", fleet.FailConnect)
+		x.retry("r", fleet.FailBeforeOpen)
 	}
 	x.want("grant r a; grant r b; grant r c; done r refused retries_exhausted")
+}
+
+// A runtime that died: nothing was sent, so the next in line waits with the
+// others for it to come back, whether or not the node has noticed yet.
+func TestRequestThatReachedNoRuntimeWaitsWithTheOthers(t *testing.T) {
+	for _, noticed := range []bool{false, true} {
+		studio := machine("studio", loaded("qwen3", 1))
+		x := newFx(t, studio)
+		for _, name := range []string{"a", "b", "c"} {
+			x.submit(name, "qwen3")
+		}
+		x.use("a")
+		studio.State.Paused = true // stands for the runtime that is down: holdable
+		if noticed {
+			x.report(studio)
+		}
+		x.retry("a", fleet.FailConnect)
+		if !noticed {
+			x.want("grant a studio; refused a")
+			x.report(studio)
+			x.want("held a; held b; held c")
+		} else {
+			x.want("grant a studio; held b; held c; refused a; held a")
+		}
+		x.pass(20 * time.Second)
+		studio.State.Paused = false
+		x.report(studio)
+		x.want("grant a studio")
+		if g := x.grants["a"]; g.Attempt != 1 {
+			t.Errorf("attempt %d, want 1: no retry was used", g.Attempt)
+		}
+	}
+}
+
+// One that is reached nowhere is refused when its time is over, like the others.
+func TestRequestThatReachesNoRuntimeIsHeldOut(t *testing.T) {
+	studio := machine("studio", loaded("qwen3", 1))
+	x := newFx(t, studio)
+	x.submit("a", "qwen3")
+	x.use("a")
+	x.retry("a", fleet.FailConnect)
+	studio.State.Paused = true
+	x.report(studio)
+	x.want("grant a studio; refused a; held a")
+	x.pass(30 * time.Second)
+	x.want("done a held_out")
+	x.wantEmpty()
 }
 
 func TestRetryTakesASlotOnlyWhereOneIsFree(t *testing.T) {

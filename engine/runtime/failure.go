@@ -113,7 +113,12 @@ func (x *exchange) statusFailure() error {
 	if err != nil && ended(x.ctx, true) != nil {
 		return ended(x.ctx, true)
 	}
-	return failureOf(x.status, x.contentType, body)
+	if key := x.remote.key(); key != "" { // some say which key they refuse
+		body = bytes.ReplaceAll(body, []byte(key), []byte("(key)"))
+	}
+	f := failureOf(x.status, x.contentType, body)
+	f.RetryAfter = x.retryAfter
+	return f
 }
 
 // failureOf reads an error answer:

@@ -23,9 +23,10 @@ type head struct {
 	server      string
 	router      bool // a Bellwether answers
 	keep        time.Duration
-	close       bool  // the connection ends with the body
-	chunked     bool  // else
-	length      int64 // bytes of the body, -1 = to the connection's end
+	retryAfter  time.Duration // 0 = it does not say
+	close       bool          // the connection ends with the body
+	chunked     bool          // else
+	length      int64         // bytes of the body, -1 = to the connection's end
 }
 
 var (
@@ -135,6 +136,8 @@ func (h *head) field(name, value []byte) error {
 		}
 	case is("Keep-Alive"):
 		h.keep = keepAlive(string(value))
+	case is("Retry-After"):
+		h.retryAfter = retryAfter(string(value), time.Now())
 	case is("Content-Type"):
 		h.contentType = string(value)
 	case is("Server"):
@@ -156,6 +159,23 @@ func keepAlive(value string) time.Duration {
 		}
 	}
 	return idleFor
+}
+
+// mostRetryAfter bounds what a runtime may have clients wait.
+const mostRetryAfter = time.Hour
+
+// retryAfter reads when a server wants to be asked again, in seconds or as a
+// date; 0 where it is neither.
+func retryAfter(value string, now time.Time) time.Duration {
+	var d time.Duration
+	if n, err := strconv.ParseUint(value, 10, 31); err == nil {
+		d = time.Duration(n) * time.Second
+	} else if at, err := http.ParseTime(value); err == nil {
+		d = at.Sub(now)
+	} else {
+		return 0
+	}
+	return min(max(d, time.Second), mostRetryAfter)
 }
 
 // readLine returns the next line without its end, valid until the next read.

@@ -60,6 +60,9 @@ type remote struct {
 	end    context.CancelFunc
 }
 
+// key is what it authenticates with, "" = nothing.
+func (r *remote) key() string { return strings.TrimPrefix(r.auth, "Bearer ") }
+
 func newRemote(t Target) (*remote, error) {
 	u, err := ParseTarget(t.URL)
 	if err != nil {
