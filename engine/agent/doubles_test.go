@@ -3,6 +3,7 @@ package agent
 import (
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
@@ -85,11 +86,13 @@ func stateOf(h fleet.Heartbeat, name string) fleet.RuntimeState {
 	return fleet.RuntimeState{}
 }
 
+// holders are the deployments that hold memory.
 func holders(h fleet.Heartbeat) (ids []fleet.DeploymentID) {
 	for i := range h.Pools {
 		for _, holder := range h.Pools[i].Holders {
 			ids = append(ids, holder.Deployment)
 		}
 	}
-	return ids
+	slices.SortFunc(ids, fleet.DeploymentID.Compare)
+	return slices.Compact(ids) // each counts once, by however many claims
 }
