@@ -177,7 +177,7 @@ var settings = []Setting{
 	{Key: "routing.max_retries", Env: []string{"FLEET_MAX_RETRIES"}, Scope: scopeFleet, kind: wholeKind{0, 5},
 		Doc: "Further attempts after a failure before content, other nodes of the same model first."},
 	{Key: "routing.uncertain_hold", Env: []string{"FLEET_UNCERTAIN_HOLD"}, Unit: "s", Scope: scopeFleet, kind: within(0, time.Hour),
-		Doc: "How long a call that timed out, and may still be running, keeps its slot and memory."},
+		Doc: "How long a call whose end was not seen (it timed out, or the program was killed), and that may still be running, keeps its slot and memory. A runtime that tells what it runs ends it sooner."},
 	{Key: "routing.circuit", Env: []string{"FLEET_CIRCUIT"}, Scope: scopeFleet, kind: circuitKind{},
 		Doc: "Failures of the last so many within a time that take a deployment out; one try after 15 s, doubling to 5 min."},
 	{Key: "routing.timeouts.first_content", Env: []string{"FLEET_TIMEOUT_FIRST_CONTENT"}, Unit: "s", Scope: scopeFleet, kind: within(time.Second, oneDay),
