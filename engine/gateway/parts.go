@@ -120,7 +120,7 @@ func (x *exchange) gatherParts(parts []*exchange) {
 		}
 		a.timings = longest(a.timings, p.attempt.timings)
 		a.load, a.first, x.queued = max(a.load, p.attempt.load), max(a.first, p.attempt.first), max(x.queued, p.queued)
-		x.steps = append(x.steps, p.steps...)
+		x.steps, x.retries = append(x.steps, p.steps...), x.retries+p.retries
 		x.mayRun = x.mayRun || p.mayRun
 		for _, e := range p.edits {
 			x.edits = addOnce(x.edits, e)
