@@ -110,6 +110,11 @@ func (s *state) remove(srv *server) {
 	if srv.adapter != nil && !srv.polling.Under() && s.unused(srv) {
 		s.closeAdapter(srv.adapter)
 	}
+	for _, other := range s.servers {
+		if other.oneWith == srv.name {
+			s.observe(other) // which stood back for this one
+		}
+	}
 	s.dirty = true
 }
 
