@@ -13,8 +13,8 @@ export const sizes = { small: { width: 900, height: 640 }, usual: { width: 1280,
 /** Visit is one browser of one person, with nothing remembered. */
 export class Visit {
   /** base is the engine's address; link unlocks the page, without one it may only read; held = its socket gets no
-   *  further than to here, until letGo. */
-  static async open(browser, base, { link, size = sizes.large, theme = 'light', reducedMotion = 'reduce', script, held } = {}) {
+   *  further than to here, until letGo; alone = nothing of the test runs in the page while it opens. */
+  static async open(browser, base, { link, size = sizes.large, theme = 'light', reducedMotion = 'reduce', script, held, alone } = {}) {
     const context = await browser.newContext({ viewport: size, colorScheme: theme, reducedMotion, baseURL: base });
     context.setDefaultTimeout(8000);
     if (script) await context.addInitScript(script);
@@ -23,7 +23,7 @@ export class Visit {
     if (held) await v.hold();
     await page.goto(link ?? base + '/ui/');
     await page.waitForURL(/\/ui\//);
-    await v.ready();
+    if (!alone) await v.ready();
     return v;
   }
 

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { cells, launch, Visit } from './browser.js';
@@ -220,25 +221,17 @@ describe('the page', () => {
   it('shows its machines before its socket is there, and nothing of it as old', async () => {
     const v = await Visit.open(browser, rig.base, { link: await rig.enterLink(), held: true });
     await v.page.locator('main article').first().waitFor();
-    const said = await v.page.evaluate(() => ({ cards: document.querySelectorAll('main article').length, old: document.querySelectorAll('.old, [role=status]').length, text: document.querySelector('main article').innerText }));
+    const said = await v.page.evaluate(() => ({ cards: document.querySelectorAll('main article').length, old: [...document.querySelectorAll('.old, .link')].map((e) => e.outerHTML.slice(0, 300)), text: document.querySelector('main article').innerText }));
     const state = await rig.state();
     assert.equal(said.cards, Object.keys(state.nodes).length);
     assert.ok(said.text.includes(Object.values(state.nodes)[0].name), said.text);
-    assert.equal(said.old, 0);
+    assert.deepEqual(said.old, []);
     await v.letGo();
     await rig.ask('held-back/1.0', 'qwen3:8b', { max: 4 });
     await v.go('Decisions');
     await v.page.getByRole('main', { name: 'Decisions' }).getByRole('row').filter({ hasText: 'held-back' }).first().waitFor(); // the socket goes on from there
     await v.close(); // and neither an error nor a breach of the policy stands in the console
   });
-
-  it('shows its machines within 300 ms', () => within(300, 'the first card was painted', async () => {
-    const v = await Visit.open(browser, rig.base, { script: stopwatch });
-    await v.page.waitForFunction(() => window.painted);
-    const ms = await v.page.evaluate(() => window.painted);
-    await v.close();
-    return ms;
-  }));
 
   it('weighs at most 150 KB, gzipped', () => {
     const dist = fileURLToPath(new URL('../../frontend/dist', import.meta.url));
@@ -250,4 +243,12 @@ describe('the page', () => {
   });
 
   it('had no error, and asked nobody outside', () => visit.close());
+
+  it('shows its machines within 300 ms', () => within(300, 'the first card was painted', async () => {
+    const v = await Visit.open(browser, rig.base, { script: stopwatch, reducedMotion: null, alone: true });
+    let ms;
+    await until('it is painted', async () => (ms = await sleep(700) ?? (await v.page.evaluate(() => window.painted))));
+    await v.close();
+    return ms;
+  }));
 });

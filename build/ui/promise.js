@@ -4,7 +4,7 @@ import { cpus } from 'node:os';
 
 /** Share of all cores that is busy above which a machine is not quiet, while ours wait for nothing. */
 const busyAbove = 0.15;
-const wanted = 3; // tries in quiet
+const wanted = 5; // tries in quiet
 
 // A promise is for a machine by itself: soak holds it as it is (QUIET=1). Among
 // all tests, on whatever machine, what takes three times as long is a fault.
@@ -38,7 +38,7 @@ function stretch() {
 
 /**
  * within shows that something takes at most the promised ms. once does it, and gives
- * the time it took or what takes one. On a quiet machine the median of three
+ * the time it took or what takes one. On a quiet machine the median of five
  * tries counts, as it is. While others keep the machine busy, tries are done
  * again; where no quiet comes the shortest counts, less the share of time that
  * the machine gave to others just before and after it: what takes too long by
@@ -59,7 +59,7 @@ export async function within(promised, what, once) {
     own.push(ms / Math.min(stretched, stretch()));
     if (before < busyAbove && (await busy()) < busyAbove) quiet.push(ms);
   }
-  const counts = quiet.length === wanted ? quiet.toSorted((a, b) => a - b)[1] : Math.min(...own);
+  const counts = quiet.length === wanted ? quiet.toSorted((a, b) => a - b)[wanted >> 1] : Math.min(...own);
   const list = (times) => times.map((t) => t.toFixed(0)).join(', ');
   console.log(`${what} after ${list(all)} ms; ${quiet.length} in quiet, without others ${list(own)} ms`);
   assert.ok(counts <= limit, `${what} after ${counts.toFixed(0)} ms, promised are ${promised}, let pass ${limit}: ${list(all)}; in quiet ${list(quiet)}; without others ${list(own)}`);
