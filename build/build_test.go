@@ -236,7 +236,7 @@ func (d *demo) breaks(ctx context.Context, t *testing.T) {
 	for range 3 {
 		torn += does(ctx, t, demoLine{command: stream.command})
 	}
-	if !strings.Contains(torn, "broke off") || !strings.Contains(torn, "[DONE]") || !strings.Contains(decisions(), "truncated") {
+	if !strings.Contains(torn, "broke off") || !strings.Contains(torn, "[DONE]") || !strings.Contains(decisions(), "cut off") {
 		t.Errorf("asked three times, it says:\n%s", torn)
 	}
 	does(ctx, t, faults[2])

@@ -115,7 +115,7 @@ func TestAnswersEqualTheRuntimesButForTheListedDifferences(t *testing.T) {
 		"openai-chat (record) error", "openai-chat choices[].delta.tool_calls[].id", "openai-chat choices[].message.reasoning_content",
 		"openai-chat choices[].delta.reasoning", "openai-chat choices[].message.reasoning", "openai-embeddings error.message",
 		"ollama-chat load_duration", "ollama-generate context", "ollama-generate load_duration",
-		"openai-chat (status) of ollama", "openai-chat error.details", "openai-completions usage of llama-server",
+		"openai-chat (status) of ollama", "ollama-chat (status) of ollama", "ollama-generate (status) of ollama", "openai-chat error.details", "openai-completions usage of llama-server",
 		"openai-completions (record) usage", "openai-completions timings", "openai-completions choices[].logprobs",
 		"openai-embeddings error.code", "openai-embeddings error.param", "ollama-chat details", "ollama-embed details",
 	}
