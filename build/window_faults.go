@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/shirou/gopsutil/v3/process"
 )
 
 // hasItsMarks looks at what the window tells the window manager: a picture of
@@ -74,9 +76,12 @@ func (w *windowStage) losesItsPage(ctx context.Context) error {
 
 // killsThePage kills the web view's process for pages, and waits until it is gone.
 func (w *windowStage) killsThePage(ctx context.Context) error {
-	drawing := w.processes("WebKitWebProcess")
-	if len(drawing) == 0 {
-		return errors.New("no process draws the page")
+	var drawing []int
+	if err := poll(ctx, 10*time.Second, "a process draws the page, and none is being started", func() bool {
+		drawing = w.processes("WebKitWebProcess")
+		return len(drawing) > 0 && !slices.ContainsFunc(drawing, beingStarted)
+	}); err != nil {
+		return err
 	}
 	for _, pid := range drawing {
 		if err := w.signal(ctx, "KILL", pid); err != nil {
@@ -139,6 +144,18 @@ func (w *windowStage) logged(ctx context.Context, what string, times int) error 
 		text, err := os.ReadFile(w.log)
 		return err == nil && strings.Count(string(text), what) == times
 	})
+}
+
+// beingStarted reports whether a process is younger than two seconds. WebKit
+// keeps one in stock for the next page, and takes its own program down when that
+// dies before it has said who it is; no page could have crashed it.
+func beingStarted(pid int) bool {
+	p, err := process.NewProcess(int32(pid))
+	if err != nil {
+		return true
+	}
+	began, err := p.CreateTime()
+	return err != nil || time.Since(time.UnixMilli(began)) < 2*time.Second
 }
 
 // processes are those of one program on this screen.

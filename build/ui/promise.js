@@ -4,7 +4,7 @@ import { cpus } from 'node:os';
 
 /** Share of all cores that is busy above which a machine is not quiet, while ours wait for nothing. */
 const busyAbove = 0.15;
-const wanted = 5; // tries in quiet
+const wanted = process.env.QUIET ? 5 : 3; // tries in quiet
 
 // A promise is for a machine by itself: soak holds it as it is (QUIET=1). Among
 // all tests, on whatever machine, what takes three times as long is a fault.
@@ -38,7 +38,7 @@ function stretch() {
 
 /**
  * within shows that something takes at most the promised ms. once does it, and gives
- * the time it took or what takes one. On a quiet machine the median of five
+ * the time it took or what takes one. On a quiet machine the median of the
  * tries counts, as it is. While others keep the machine busy, tries are done
  * again; where no quiet comes the shortest counts, less the share of time that
  * the machine gave to others just before and after it: what takes too long by
