@@ -10,8 +10,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/shirou/gopsutil/v3/process"
 )
 
 // hasItsMarks looks at what the window tells the window manager: a picture of
@@ -74,12 +72,21 @@ func (w *windowStage) losesItsPage(ctx context.Context) error {
 	return w.opensAnother(ctx, "page-another.png")
 }
 
-// killsThePage kills the web view's process for pages, and waits until it is gone.
+// killsThePage kills the web view's processes for pages, and waits until they are
+// gone. WebKit keeps one in stock for the next page, and takes its own program
+// down when that dies before it has said who it is; no page could have crashed
+// it, so none is killed that is only being started.
 func (w *windowStage) killsThePage(ctx context.Context) error {
 	var drawing []int
+	since := map[int]time.Time{}
 	if err := poll(ctx, 10*time.Second, "a process draws the page, and none is being started", func() bool {
 		drawing = w.processes("WebKitWebProcess")
-		return len(drawing) > 0 && !slices.ContainsFunc(drawing, beingStarted)
+		return len(drawing) > 0 && !slices.ContainsFunc(drawing, func(pid int) bool {
+			if since[pid].IsZero() {
+				since[pid] = time.Now()
+			}
+			return time.Since(since[pid]) < time.Second
+		})
 	}); err != nil {
 		return err
 	}
@@ -144,18 +151,6 @@ func (w *windowStage) logged(ctx context.Context, what string, times int) error 
 		text, err := os.ReadFile(w.log)
 		return err == nil && strings.Count(string(text), what) == times
 	})
-}
-
-// beingStarted reports whether a process is younger than two seconds. WebKit
-// keeps one in stock for the next page, and takes its own program down when that
-// dies before it has said who it is; no page could have crashed it.
-func beingStarted(pid int) bool {
-	p, err := process.NewProcess(int32(pid))
-	if err != nil {
-		return true
-	}
-	began, err := p.CreateTime()
-	return err != nil || time.Since(time.UnixMilli(began)) < 2*time.Second
 }
 
 // processes are those of one program on this screen.
