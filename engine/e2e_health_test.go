@@ -136,7 +136,7 @@ func TestFaultsOfARunningEngineAreToldAndPassWhenTheyAreCured(t *testing.T) {
 			}, write(file, string(settings)),
 			"deadline.ollama/chat:1b", isWarning, "every first try is cut off", "first_content", ""},
 		{"a disk without room",
-			func(*testing.T) { r.space.Store(&desktop.Space{Free: 1 << 20, Total: 1 << 40}) }, func(*testing.T) { r.space.Store(nil) },
+			func(*testing.T) { r.space.Store(&desktop.Space{Free: 1 << 20, Total: 1 << 40}) }, func(*testing.T) { r.space.Store(&desktop.Space{Free: 1 << 39, Total: 1 << 40}) },
 			"disk", isBroken, "left", "Make room", ""},
 		{"a runtime without models",
 			func(*testing.T) {}, func(t *testing.T) {
