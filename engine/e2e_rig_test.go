@@ -123,7 +123,7 @@ func (s spec) start(dir string) (r *rig, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if r.Engine, err = New(Options{Config: config, Folders: folders, Version: "test", Sandbox: measure.Sandbox{Command: []string{os.Args[0]}, Env: []string{sandboxEnv + "=1"}}, Catalogue: s.catalogue, UI: s.ui, Log: slog.New(slog.NewTextHandler(r.logs, &slog.HandlerOptions{Level: slog.LevelDebug}))}); err != nil {
+	if r.Engine, err = New(Options{Config: config, Folders: folders, Version: "test", Sandbox: measure.Sandbox{Command: []string{os.Args[0]}, Env: []string{sandboxEnv + "=1", "GORACE=atexit_sleep_ms=0"}}, Catalogue: s.catalogue, UI: s.ui, Log: slog.New(slog.NewTextHandler(r.logs, &slog.HandlerOptions{Level: slog.LevelDebug}))}); err != nil {
 		return nil, err
 	}
 	if s.before != nil {
