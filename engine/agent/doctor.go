@@ -156,7 +156,7 @@ func (s *state) checkMachine() []Finding {
 	case !p.Known:
 		out = append(out, Finding{"memory.pressure", Note, "memory pressure is unknown: " + string(p.Reason), ""})
 	case p.V == sense.PressureCritical:
-		out = append(out, Finding{"memory.pressure", Broken, "the machine is critically short of memory (" + p.Source + ")", "close programs, or unload a model: bellwether models unload NAME"})
+		out = append(out, Finding{"memory.pressure", Broken, "the machine is critically short of memory (" + p.Source + ")", "close programs, or free a model's memory where its runtime can: bellwether models unload NAME"})
 	case p.V == sense.PressureWarning:
 		out = append(out, Finding{"memory.pressure", Warning, "the machine is short of memory (" + p.Source + ")", ""})
 	}
