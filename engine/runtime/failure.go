@@ -113,12 +113,32 @@ func (x *exchange) statusFailure() error {
 	if err != nil && ended(x.ctx, true) != nil {
 		return ended(x.ctx, true)
 	}
-	if key := x.remote.key(); key != "" { // some say which key they refuse
-		body = bytes.ReplaceAll(body, []byte(key), []byte("(key)"))
-	}
-	f := failureOf(x.status, x.contentType, body)
+	f := x.remote.refused(x.status, x.contentType, body)
 	f.RetryAfter = x.retryAfter
 	return f
+}
+
+// refused reads an error answer, as failureOf does.
+func (r *remote) refused(status int, contentType string, body []byte) *fleet.Failure {
+	f := failureOf(status, contentType, body)
+	f.Message = r.withoutKey(f.Message)
+	return f
+}
+
+// said reads an error that came in place of an answer, or in its midst.
+func (r *remote) said(v dialect.Raw) said {
+	s := errorValue(v, 0)
+	s.text = r.withoutKey(s.text)
+	return s
+}
+
+// withoutKey takes our key out of a runtime's words: some say which key it is
+// that they refuse.
+func (r *remote) withoutKey(words string) string {
+	if key := r.key(); key != "" {
+		return strings.ReplaceAll(words, key, "(key)")
+	}
+	return words
 }
 
 // failureOf reads an error answer:

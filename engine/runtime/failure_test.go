@@ -1,10 +1,14 @@
 package runtime
 
 import (
+	"fmt"
+	"io"
+	"net/http"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
+	"bellwether/engine/dialect"
 	"bellwether/engine/fleet"
 )
 
@@ -80,6 +84,38 @@ func TestNestedErrorsAreUnwrapped(t *testing.T) {
 	}
 	if f := failureOf(500, "", []byte(deep)); f.Message == "" || f.Class != fleet.FailStatus {
 		t.Errorf("got %+v", f)
+	}
+}
+
+// However a runtime tells the key that it refuses, nobody reads it.
+func TestARuntimesWordsLoseOurKey(t *testing.T) {
+	const key = "open/sesame+1"
+	for _, kind := range []string{KindOllama, KindLlamaServer} {
+		for _, status := range []int{200, 401, 500} {
+			url, _ := counted(t, func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("Content-Type", "application/json")
+				w.WriteHeader(status)
+				_, _ = io.WriteString(w, `{"error":{"message":"no such key: Bearer open\/ses\u0061me+1"}}`+"\n")
+			})
+			a, err := New(Target{Name: "r", Kind: kind, URL: url, APIKey: key})
+			if err != nil {
+				t.Fatal(err)
+			}
+			call := Call{Request: &dialect.Request{Protocol: dialect.OllamaChat, Model: "m"}, Model: "m", Deployment: &fleet.Deployment{Kind: kind}}
+			told := map[string]error{"load": a.Load(t.Context(), "m", LoadOptions{})}
+			_, told["inventory"] = a.Inventory(t.Context())
+			stream, _, err := a.Do(t.Context(), call)
+			if err == nil {
+				_, err = stream.Next()
+				stream.Close()
+			}
+			told["chat"] = err
+			for what, err := range told {
+				if err == nil && status != 200 || what == "chat" && !strings.Contains(fmt.Sprint(err), "no such key: Bearer (key)") || strings.Contains(fmt.Sprint(err), "sesame") {
+					t.Errorf("%s, %d, %s: %v", kind, status, what, err)
+				}
+			}
+		}
 	}
 }
 

@@ -153,7 +153,7 @@ func (l *LlamaServer) loaded(ctx context.Context, model string, router, begun bo
 			return false, nil
 		}
 		if p.status != http.StatusOK {
-			return false, failureOf(p.status, p.contentType, p.body)
+			return false, l.remote.refused(p.status, p.contentType, p.body)
 		}
 		return true, nil
 	}

@@ -76,7 +76,7 @@ func (l *LlamaServer) Inventory(ctx context.Context) (*Inventory, error) {
 	}
 	var props llamaProps
 	if p.status != http.StatusOK {
-		err = failureOf(p.status, p.contentType, p.body)
+		err = l.remote.refused(p.status, p.contentType, p.body)
 	} else {
 		err = decode("/props", p.body, &props)
 	}

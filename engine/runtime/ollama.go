@@ -102,7 +102,7 @@ func (o *Ollama) touch(ctx context.Context, path, extra, model string, opt LoadO
 		return &fleet.Failure{Class: fleet.FailInvalid, Status: 200, Message: "the runtime answered a load with something else"}
 	}
 	if said := dialect.Raw(body).Get("error"); !said.None() {
-		return &fleet.Failure{Class: fleet.FailLoad, Code: CodeRuntimeError, Message: errorValue(said, 0).text}
+		return &fleet.Failure{Class: fleet.FailLoad, Code: CodeRuntimeError, Message: o.remote.said(said).text}
 	}
 	return nil
 }

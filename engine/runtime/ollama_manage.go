@@ -152,7 +152,7 @@ func (o *Ollama) progress(ctx context.Context, path string, body []byte, line fu
 			return &fleet.Failure{Class: fleet.FailMidStream, Code: CodeMalformed, Message: "the runtime sent a line that is no JSON object"}
 		}
 		if said := dialect.Raw(b).Get("error"); !said.None() {
-			return &fleet.Failure{Class: fleet.FailMidStream, Code: CodeRuntimeError, Message: errorValue(said, 0).text}
+			return &fleet.Failure{Class: fleet.FailMidStream, Code: CodeRuntimeError, Message: o.remote.said(said).text}
 		}
 		if line != nil {
 			line(b)

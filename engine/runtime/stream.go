@@ -61,7 +61,7 @@ func (a *answer) malformed(what string) error {
 // said is the runtime's own error in place of the rest of the answer. The
 // runtime has ended its work on the call by saying so.
 func (a *answer) said(v dialect.Raw) error {
-	words := errorValue(v, 0)
+	words := a.x.remote.said(v)
 	f := &fleet.Failure{Class: fleet.FailBeforeOpen, Status: a.x.status, Code: CodeRuntimeError, Message: words.text}
 	if a.begun() {
 		f.Class = fleet.FailMidStream
