@@ -18,7 +18,7 @@ import (
 func bare(r io.Reader) *exchange {
 	a, b := net.Pipe()
 	b.Close()
-	x := &exchange{head: head{status: 200}, body: r, ctx: context.Background(), unhook: func() bool { return false }}
+	x := &exchange{remote: &remote{}, head: head{status: 200}, body: r, ctx: context.Background(), unhook: func() bool { return false }}
 	x.wire = &wire{Conn: a, headLeft: -1}
 	return x
 }
