@@ -85,6 +85,13 @@ func TestCountTokensCountsAsItsModel(t *testing.T) {
 	if before < 4_900 || before > 5_100 || after < 9_900 || after > 10_100 {
 		t.Errorf("counted %v, then %v; want the estimate, then what the model counts", before, after)
 	}
+	for _, e := range sse(string(r.post(t, "/v1/messages", messagesWire.body("wordy", prose(20_000), true)).Body)) {
+		if e.event == "message_start" {
+			if begun := e.json(t).num("message.usage.input_tokens"); begun != after {
+				t.Errorf("a stream begins with %v, want as counted: %v", begun, after)
+			}
+		}
+	}
 	if a := r.post(t, path, messagesWire.body("nobody", "hi", false)); a.Status != 404 || a.json(t).str("error.type") != "not_found_error" {
 		t.Errorf("of a model that is not here: %d %s", a.Status, a.Body)
 	}

@@ -200,6 +200,23 @@ func (x *exchange) toolCallID(n int) string {
 	return id
 }
 
+// identify sets what the answer says of itself, now that it is known who serves
+// it: the model's name where it is to be that of the deployment, and for
+// Anthropic's message_start the prompt as that model counts.
+func (x *exchange) identify(g *fleet.Grant) {
+	name, estimate := x.ident.Model, x.ident.InputEstimate
+	if x.g.live.Load().ResponseModel == "deployment" {
+		name = g.Deployment.Model
+	}
+	if x.proto == dialect.Anthropic {
+		estimate = x.granted.InputTokens(&x.query)
+	}
+	if name != x.ident.Model || estimate != x.ident.InputEstimate {
+		x.ident.Model, x.ident.InputEstimate = name, estimate
+		x.out.rename(func() dialect.Encoder { return dialect.NewEncoder(x.req, x.ident) })
+	}
+}
+
 // serve makes one attempt with a grant; done is false when another grant is
 // to be waited for.
 func (x *exchange) serve(ctx context.Context, g *fleet.Grant) (done bool) {
@@ -207,10 +224,7 @@ func (x *exchange) serve(ctx context.Context, g *fleet.Grant) (done bool) {
 		return false // it went back unused meanwhile
 	}
 	x.served = x.g.deployment(g.Deployment)
-	if x.g.live.Load().ResponseModel == "deployment" {
-		x.ident.Model = g.Deployment.Model
-		x.out.rename(func() dialect.Encoder { return dialect.NewEncoder(x.req, x.ident) })
-	}
+	x.identify(g)
 	x.attempt = attempt{began: time.Now()}
 	before := x.retries
 	x.retries = g.Attempt - 1
