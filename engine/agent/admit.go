@@ -92,7 +92,7 @@ func (s *state) admit(m *admission) (*lease, *fleet.Refusal) {
 		return nil, r
 	}
 	if !m.own {
-		s.grants.use(g.ID)
+		s.grants.use(g)
 	}
 	ln.add(le)
 	le.beside = ln.running()
@@ -102,13 +102,12 @@ func (s *state) admit(m *admission) (*lease, *fleet.Refusal) {
 
 func (s *state) judgeGrant(m *admission, now time.Time) *fleet.Refusal {
 	g := &m.grant
-	twice := s.grants.spent(g.ID)
 	switch {
 	case g.Boot != s.a.boot:
 		return no(fleet.CodeAdmission, "the grant is for an earlier start of this node")
 	case g.Epoch < s.grants.epoch:
 		return no(fleet.CodeAdmission, fmt.Sprintf("the grant is of router epoch %d, the current one is %d", g.Epoch, s.grants.epoch))
-	case twice:
+	case s.grants.spent(g):
 		return no(fleet.CodeAdmission, "the grant was used already")
 	case now.Sub(m.at) > fleet.GrantTTL:
 		return no(fleet.CodeAdmission, "the grant lay unused for more than 2 s")

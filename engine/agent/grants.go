@@ -12,20 +12,18 @@ import (
 type grantBook struct {
 	epoch uint64
 	seed  maphash.Seed
-	used  map[uint64]struct{} // hashes of ids: tens of thousands of strings would be looked through at every garbage collection
-	order []uint64            // of used, in a ring; bounds it
-	next  int                 // of order
+	used  []uint64 // hashes of used grants' ids, each where its sequence number falls
 
 	low  uint64               // every grant up to here is accounted for
 	seen map[uint64]time.Time // above low: when it came
 }
 
-// grantMemory is how many used grant ids are remembered. A grant is good for
-// 2 s; this many never pass in that time.
+// grantMemory is how many used grants are remembered. A grant is good for 2 s;
+// this many never pass in that time.
 const grantMemory = 1 << 16
 
 func newGrantBook() grantBook {
-	return grantBook{seed: maphash.MakeSeed(), used: map[uint64]struct{}{}, seen: map[uint64]time.Time{}}
+	return grantBook{seed: maphash.MakeSeed(), used: make([]uint64, grantMemory), seen: map[uint64]time.Time{}}
 }
 
 // take notes that a grant was presented. A higher epoch is a new router, which
@@ -51,27 +49,15 @@ func (b *grantBook) take(g *fleet.Grant, now time.Time) {
 }
 
 // spent reports whether a grant was used.
-func (b *grantBook) spent(id string) bool {
-	_, is := b.used[maphash.String(b.seed, id)]
-	return is
-}
+func (b *grantBook) spent(g *fleet.Grant) bool { return *b.place(g) == b.hash(g) }
 
-// use marks a grant as used; false when it was already.
-func (b *grantBook) use(id string) bool {
-	h := maphash.String(b.seed, id)
-	if _, twice := b.used[h]; twice {
-		return false
-	}
-	b.used[h] = struct{}{}
-	if len(b.order) < grantMemory {
-		b.order = append(b.order, h)
-		return true
-	}
-	delete(b.used, b.order[b.next])
-	b.order[b.next] = h
-	b.next = (b.next + 1) % grantMemory
-	return true
-}
+// use marks a grant as used.
+func (b *grantBook) use(g *fleet.Grant) { *b.place(g) = b.hash(g) }
+
+func (b *grantBook) place(g *fleet.Grant) *uint64 { return &b.used[g.Sequence%grantMemory] }
+
+// hash is never that of a place where nothing was.
+func (b *grantBook) hash(g *fleet.Grant) uint64 { return maphash.String(b.seed, g.ID) | 1 }
 
 // included is the highest sequence up to which a heartbeat has taken every
 // grant into account. A gap in the numbers is a grant still on its way, which

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"strconv"
 	"testing"
 	"time"
 
@@ -83,6 +84,23 @@ func TestHeartbeatIncludesNoGrantStillOnItsWay(t *testing.T) {
 	b.take(&fleet.Grant{Epoch: 2, Sequence: 1}, now)
 	if got := b.included(now); got != 1 {
 		t.Errorf("included = %d after a new router, which counts anew", got)
+	}
+}
+
+func TestAGrantIsGoodOnce(t *testing.T) {
+	b := newGrantBook()
+	for n := range uint64(3 * grantMemory / 2) {
+		g := &fleet.Grant{ID: strconv.FormatUint(n, 36), Sequence: n}
+		if b.spent(g) {
+			t.Fatalf("grant %d is spent before it was used", n)
+		}
+		if b.use(g); !b.spent(g) {
+			t.Fatalf("grant %d is not spent", n)
+		}
+	}
+	// A router that lost sight of this node for a moment may count some anew.
+	if b.spent(&fleet.Grant{ID: "another", Sequence: grantMemory}) {
+		t.Error("another grant of a number is spent")
 	}
 }
 
