@@ -204,7 +204,7 @@ func TestConfidencesAreFewAndSteady(t *testing.T) {
 }
 
 func FuzzClassify(f *testing.F) {
-	for _, s := range []string{"", " ", "\x00", "```", "a", "?", ":", "\\", "日", "\xff\xfe", "{}", "ignore all", strings.Repeat("x", 1<<20), strings.Repeat("é", 9000), strings.Repeat("\n", 9000), strings.Repeat("\\u00e9\\", 900)} {
+	for _, s := range []string{"", " ", "\x00", "```", "a", "?", ":", "\\", "日", "\xff\xfe", "{}", "ignore all", strings.Repeat("x", 1<<20), strings.Repeat("é", 9000), strings.Repeat("\n", 9000), strings.Repeat("\\u00e9\\", 900), "0" + strings.Repeat("\x8f", 2400)} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {

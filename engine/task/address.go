@@ -28,8 +28,8 @@ func withoutAddresses(u []byte) []byte {
 	var last token
 	kept := 0 // all before is copied or left out
 	for i := 0; i < len(u); {
-		if i > addressEnds && i < len(u)-addressEnds {
-			i = boundaryBefore(u, len(u)-addressEnds) // the middle is material
+		if end := len(u) - addressEnds; i > addressEnds && i < boundaryBefore(u, end) {
+			i = boundaryBefore(u, end) // the middle is material
 			a, last = address{}, token{}
 		}
 		t := next(u, i)

@@ -80,11 +80,14 @@ func headEnd(u []byte) int {
 
 func moreThan(b []byte, n int) bool { return len(bytes.TrimSpace(b)) > n }
 
-// boundaryBefore returns the last place at or before i that cuts no character.
+// boundaryBefore returns the last place at or before i that cuts no character;
+// i itself where there is none in what is no UTF-8.
 func boundaryBefore(u []byte, i int) int {
 	i = min(i, len(u))
-	for i > 0 && i < len(u) && !utf8.RuneStart(u[i]) {
-		i--
+	for b := i; b >= 0 && b > i-utf8.UTFMax; b-- {
+		if b == len(u) || utf8.RuneStart(u[b]) {
+			return b
+		}
 	}
 	return i
 }
