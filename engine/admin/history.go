@@ -3,7 +3,6 @@ package admin
 import (
 	"maps"
 	"math"
-	"slices"
 	"sync"
 	"time"
 
@@ -101,10 +100,20 @@ func (p *Past) forget() {
 	}
 	oldest := p.last - historySamples
 	maps.DeleteFunc(p.pools, func(_ string, line *[historySamples]poolSample) bool {
-		return !slices.ContainsFunc(line[:], func(s poolSample) bool { return s.n > oldest })
+		for i := range line {
+			if line[i].n > oldest {
+				return false
+			}
+		}
+		return true
 	})
 	maps.DeleteFunc(p.nodes, func(_ string, line *[historySamples]nodeSample) bool {
-		return !slices.ContainsFunc(line[:], func(s nodeSample) bool { return s.n > oldest })
+		for i := range line {
+			if line[i].n > oldest {
+				return false
+			}
+		}
+		return true
 	})
 }
 
