@@ -60,14 +60,15 @@ type Config struct {
 	// Warnings are what Load found odd but not wrong, a sentence each.
 	Warnings []string `koanf:"-"`
 
-	file   string            // that Load reads, "" = none
-	filled bool              // it holds more than comments
-	origin map[string]string // key -> where its value comes from; absent = default
+	file     string            // that Load reads, "" = none
+	revision string            // of the file's text that this was read from
+	filled   bool              // it holds more than comments
+	origin   map[string]string // key -> where its value comes from; absent = default
 	// base is what the machine's own defaults are, again the function that reads
 	// the sources once more, as the one that reads them with another text in place
 	// of the file's. The sources themselves are not kept: they hold keys.
 	base  *Config
-	again func() (*Config, error)
+	again func() reading
 	as    func(text []byte) (*Config, error)
 }
 

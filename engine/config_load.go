@@ -59,9 +59,22 @@ func (e *SettingError) Error() string {
 	return b.String()
 }
 
+// reading is what one look at the sources came to.
+type reading struct {
+	config   *Config // in force: of this look or, with an error, of the last good one
+	revision string  // of the file's text that was looked at, whatever it says
+	err      error   // why that text is not in force; nil = it is
+}
+
 // Load reads all sources and returns the settings in force. Its error joins
 // one *SettingError for every wrong value, each with its place.
 func Load(from Sources) (*Config, error) {
+	r := look(from)
+	return r.config, r.err
+}
+
+// look is Load; with an error it has no config.
+func look(from Sources) reading {
 	l := &loader{from: from, origin: map[string]string{}, k: koanf.New(".")}
 	base := Default()
 	base.DataDir, base.Node.Name = from.DataDir, from.NodeName
@@ -70,33 +83,37 @@ func Load(from Sources) (*Config, error) {
 	l.environment()
 	l.flags()
 	if len(l.wrong) > 0 {
-		return nil, errors.Join(l.wrong...)
+		return reading{revision: l.revision, err: errors.Join(l.wrong...)}
 	}
-	c := &Config{file: from.File, origin: l.origin, base: base, again: func() (*Config, error) { return Load(from) }, filled: l.filled, Warnings: l.warnings}
+	c := &Config{file: from.File, origin: l.origin, base: base, again: func() reading { return look(from) }, revision: l.revision, filled: l.filled, Warnings: l.warnings}
 	c.as = func(text []byte) (*Config, error) { next := from; next.text = text; return Load(next) }
 	for i := range settings {
 		key := settings[i].Key
 		c.field(key).Set(reflect.ValueOf(l.k.Get(key)))
 	}
 	if err := c.Validate(); err != nil {
-		return nil, err
+		return reading{revision: l.revision, err: err}
 	}
 	c.Warnings = append(append(c.Warnings, c.overlaps()...), c.unknownPools()...)
-	return c, nil
+	return reading{config: c, revision: l.revision}
 }
 
-// Reload reads the same sources again. With an error the receiver, the last
-// good one, stays in force; a settings file that said something and says nothing
-// any more is an *EmptiedError. A config that does not come from Load stays as it is.
-func (c *Config) Reload() (*Config, error) {
+// look reads the same sources again. With an error the receiver, the last good
+// one, stays in force; a settings file that said something and says nothing any
+// more is an *EmptiedError, unless it was emptied on purpose. A config that does
+// not come from Load stays as it is.
+func (c *Config) look(emptied bool) *reading {
 	if c.again == nil {
-		return c, nil
+		return &reading{config: c}
 	}
-	next, err := c.again()
-	if err == nil && c.filled && !next.filled {
-		return nil, &EmptiedError{File: filepath.Base(c.file)}
+	next := c.again()
+	if next.err == nil && c.filled && !next.config.filled && !emptied {
+		next.err = &EmptiedError{File: filepath.Base(c.file)}
 	}
-	return next, err
+	if next.err != nil {
+		next.config = c
+	}
+	return &next
 }
 
 // loader gathers the layers. Its errors are collected, so that all wrong
@@ -107,7 +124,8 @@ type loader struct {
 	origin   map[string]string
 	wrong    []error
 	warnings []string
-	filled   bool // the file says something
+	revision string // of the file's text
+	filled   bool   // the file says something
 }
 
 func (l *loader) layer(p koanf.Provider, parser koanf.Parser) {
@@ -119,14 +137,13 @@ func (l *loader) layer(p koanf.Provider, parser koanf.Parser) {
 // file reads the settings file.
 func (l *loader) file() {
 	if l.from.text != nil {
-		parser := &fileParser{name: filepath.Base(l.from.File), origin: l.origin}
-		l.layer(rawbytes.Provider(l.from.text), parser)
-		l.filled = parser.filled
+		l.parse(l.from.text)
 		return
 	}
 	if l.from.File == "" {
 		return
 	}
+	l.revision = revisionOf(nil)
 	info, err := os.Stat(l.from.File)
 	if errors.Is(err, os.ErrNotExist) && !l.from.FileAsked {
 		return
@@ -139,18 +156,24 @@ func (l *loader) file() {
 		text, err = os.ReadFile(l.from.File)
 	}
 	if err != nil {
+		l.revision = "unread"
 		if errors.Is(err, fs.ErrPermission) {
 			err = fmt.Errorf("%w: let this user read it, or name another with --config", err)
 		}
 		l.wrong = append(l.wrong, fmt.Errorf("settings file: %w", err))
 		return
 	}
-	parser := &fileParser{name: filepath.Base(l.from.File), origin: l.origin}
-	l.layer(rawbytes.Provider(text), parser)
-	l.filled = parser.filled
-	if parser.secrets && info.Mode().Perm()&0o077 != 0 && os.PathSeparator == '/' {
+	if parser := l.parse(text); parser.secrets && info.Mode().Perm()&0o077 != 0 && os.PathSeparator == '/' {
 		l.warn("%s holds keys and can be read by other users of this machine: "+exposedWarning, parser.name)
 	}
+}
+
+// parse reads the file's text.
+func (l *loader) parse(text []byte) *fileParser {
+	parser := &fileParser{name: filepath.Base(l.from.File), origin: l.origin}
+	l.layer(rawbytes.Provider(text), parser)
+	l.revision, l.filled = revisionOf(text), parser.filled
+	return parser
 }
 
 // exposedWarning ends the warning of a file whose keys others can read.

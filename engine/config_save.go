@@ -23,16 +23,16 @@ import (
 type settingsDesk struct{ e *Engine }
 
 // Settings returns every setting in force, and the revision of the file that a
-// change has to be based on.
+// change has to be based on: all of one reading of it.
 func (d settingsDesk) Settings() admin.SettingsAnswer {
-	c := d.e.conf()
-	out := admin.SettingsAnswer{Settings: []admin.SettingView{}}
+	now := d.e.reading.Load()
+	c := now.config
+	out := admin.SettingsAnswer{Revision: now.revision, Settings: []admin.SettingView{}}
 	if c.file != "" {
 		out.File = filepath.Base(c.file)
-		out.Revision = d.revision()
 	}
-	if err := d.e.reloadErr.Load(); err != nil {
-		out.Error = (*err).Error()
+	if now.err != nil {
+		out.Error = now.err.Error()
 	}
 	for _, s := range c.Describe() {
 		v := admin.SettingView{
@@ -50,10 +50,11 @@ func (d settingsDesk) Settings() admin.SettingsAnswer {
 
 // InForce returns what the engine runs with, an InForce.
 func (d settingsDesk) InForce() any {
-	c := d.e.conf()
+	now := d.e.reading.Load()
+	c := now.config
 	out := InForce{Address: d.e.address, File: c.file, Settings: c.Describe()}
-	if err := d.e.reloadErr.Load(); err != nil {
-		out.Error = (*err).Error()
+	if now.err != nil {
+		out.Error = now.err.Error()
 	}
 	_, out.Waiting = d.e.opts.Config.Changes(c)
 	for i, was := range d.e.opts.Config.Describe() {
@@ -62,16 +63,6 @@ func (d settingsDesk) InForce() any {
 		}
 	}
 	return out
-}
-
-// revision is the settings file's as it is now.
-func (d settingsDesk) revision() string {
-	c := d.e.conf()
-	if c.file == "" {
-		return ""
-	}
-	text, _ := readSettings(c.file)
-	return revisionOf(text)
 }
 
 // fixed says why a change in the file would not count, "" when it would.
@@ -110,12 +101,25 @@ func revisionOf(text []byte) string {
 func (d settingsDesk) Change(ctx context.Context, ask admin.SettingsChange) (*admin.SettingsPreview, error) {
 	d.e.saving.Lock()
 	defer d.e.saving.Unlock()
-	return d.change(ctx, ask)
+	c, err := d.current(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return d.change(ctx, c, ask)
 }
 
-// change is Change for who holds the lock.
-func (d settingsDesk) change(ctx context.Context, ask admin.SettingsChange) (*admin.SettingsPreview, error) {
-	c := d.e.conf()
+// current takes over what the file says now, for who changes it: what is in
+// force is what it says then, and it is of the revision of its config.
+func (d settingsDesk) current(ctx context.Context) (*Config, error) {
+	if err := d.e.Reload(ctx); err != nil {
+		told := wrongSettingsFile(err)
+		return nil, refusedSettings("settings_wrong", told.Text+" Nothing was changed.", told.Remedy, http.StatusConflict)
+	}
+	return d.e.conf(), nil
+}
+
+// change is Change for who holds the lock, with the settings as they are.
+func (d settingsDesk) change(ctx context.Context, c *Config, ask admin.SettingsChange) (*admin.SettingsPreview, error) {
 	if c.file == "" || c.as == nil {
 		return nil, refusedSettings("no_settings_file", "This Bellwether runs without a settings file.", "Start it with --config FILE.", http.StatusConflict)
 	}
@@ -123,7 +127,7 @@ func (d settingsDesk) change(ctx context.Context, ask admin.SettingsChange) (*ad
 	if err != nil {
 		return nil, refusedSettings("settings_unreadable", "The settings file cannot be read: "+err.Error()+".", "Make it readable to this user.", http.StatusConflict)
 	}
-	if ask.Revision != revisionOf(text) {
+	if ask.Revision != c.revision || ask.Revision != revisionOf(text) {
 		return nil, refusedSettings("revision_moved", "The settings were changed meanwhile, so nothing was done.", "Look at them as they are now, and change them again.", http.StatusConflict)
 	}
 	fresh, next, err := d.changed(c, text, ask.Changes)

@@ -425,7 +425,7 @@ func TestThePolicysHashNamesItsContent(t *testing.T) {
 	}
 }
 
-func TestReloadKeepsTheLastGoodSettings(t *testing.T) {
+func TestAnotherLookKeepsTheLastGoodSettings(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "config.yaml")
 	write := func(text string) {
 		t.Helper()
@@ -439,12 +439,13 @@ func TestReloadKeepsTheLastGoodSettings(t *testing.T) {
 		t.Fatal(err)
 	}
 	write("routing: {max_retries: lots}")
-	if next, err := c.Reload(); err == nil || next != nil || c.Routing.MaxRetries != 1 {
-		t.Errorf("a wrong file gave %v, %v", next, err)
+	if r := c.look(false); r.err == nil || r.config != c || c.Routing.MaxRetries != 1 || r.revision == c.revision {
+		t.Errorf("a wrong file gave %+v", r)
 	}
 	write("routing: {max_retries: 0}\nlisten: localhost:1")
-	next, err := c.Reload()
-	if err != nil || next.Routing.MaxRetries != 0 || next.Routing.MaxSlots != 3 {
+	r := c.look(false)
+	next, err := r.config, r.err
+	if err != nil || r.revision != next.revision || next.Routing.MaxRetries != 0 || next.Routing.MaxSlots != 3 {
 		t.Fatalf("got %+v, %v", next, err)
 	}
 	live, restart := c.Changes(next)

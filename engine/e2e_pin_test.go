@@ -66,5 +66,5 @@ func TestAPinIsWrittenIntoTheSettingsAndCountsAtOnce(t *testing.T) {
 	if err := os.WriteFile(r.conf().file, []byte(file()+"\nnonsense: 1\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	order("pin", map[string]any{"model": "chat:1b"}, http.StatusConflict, "Mend it first")
+	order("pin", map[string]any{"model": "chat:1b"}, http.StatusConflict, "Correct it")
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"bellwether/engine/admin"
+	"bellwether/engine/dialect"
 	"bellwether/engine/route"
 	"bellwether/engine/runtime/runtimetest"
 )
@@ -48,7 +49,7 @@ func TestChangedSettingsCountAtOnceAndWrongOnesChangeNothing(t *testing.T) {
 
 	good := r.policy.Load().Hash
 	write("aliases:\n  work: {models: [chat:1b]}\n  a: {models: [b]}\n  b: {models: [a]}")
-	r.await(t, "the wrong file to be noticed", func() bool { return r.reloadErr.Load() != nil })
+	r.await(t, "the wrong file to be noticed", func() bool { return r.reading.Load().err != nil })
 	if a := ask("work"); a.Status != 200 || r.policy.Load().Hash != good {
 		t.Errorf("a wrong file changed what was in force: %d", a.Status)
 	}
@@ -60,7 +61,7 @@ func TestChangedSettingsCountAtOnceAndWrongOnesChangeNothing(t *testing.T) {
 	}
 
 	write("aliases: {work: {models: [big:7b]}}\nstore: {retention_days: 3}")
-	r.await(t, "the corrected file to be in force", func() bool { return r.reloadErr.Load() == nil && r.policy.Load().Hash != good })
+	r.await(t, "the corrected file to be in force", func() bool { return r.reading.Load().err == nil && r.policy.Load().Hash != good })
 	if told := fmt.Sprint(r.settingsFindings()); !strings.Contains(told, "store.retention_days") {
 		t.Errorf("doctor does not say what counts after a restart: %s", told)
 	}
@@ -151,11 +152,56 @@ func TestAnEmptiedFileLeavesTheLastGoodInForce(t *testing.T) {
 	must(t, os.WriteFile(file, []byte("response_model_field: deployment\n"), 0o600))
 	must(t, r.Reload(t.Context()))
 	desk := settingsDesk{r.Engine}
-	out, err := desk.change(t.Context(), admin.SettingsChange{Revision: desk.revision(), Changes: map[string]*string{"response_model_field": nil}})
-	if err != nil || !out.Saved || len(out.Warnings) > 0 || r.conf().ResponseModelField == "deployment" || r.reloadErr.Load() != nil {
+	out, err := desk.Change(t.Context(), admin.SettingsChange{Revision: desk.Settings().Revision, Changes: map[string]*string{"response_model_field": nil}})
+	if err != nil || !out.Saved || len(out.Warnings) > 0 || r.conf().ResponseModelField == "deployment" || r.reading.Load().err != nil {
 		t.Errorf("the last setting taken out on the settings page: %+v, %v", out, err)
 	}
 	must(t, r.Reload(t.Context())) // as the watch does
+}
+
+// Whoever has read the settings and changes them writes over nothing that somebody
+// else wrote: what is told is of one reading of the file, and a change counts only
+// for the file that its values were read from.
+func TestAChangeIsOfTheFileThatItsValuesWereReadFrom(t *testing.T) {
+	r := newRig(t, spec{config: quick, fakes: map[string]runtimetest.FakeConfig{"ollama": {Models: []runtimetest.FakeModel{{Name: "chat:1b"}}}}})
+	file, desk := r.conf().file, settingsDesk{r.Engine}
+	original, err := os.ReadFile(file)
+	must(t, err)
+	save := func(revision, name string) error {
+		_, err := desk.Change(t.Context(), admin.SettingsChange{Revision: revision, Changes: changing("aliases", `{"`+name+`":{"models":["chat:1b"]}}`)})
+		return err
+	}
+	refused := func(what string, err error, code string) {
+		t.Helper()
+		text, _ := os.ReadFile(file)
+		if p := new(dialect.Problem); !errors.As(err, &p) || p.Code != code || p.Remedy == "" || strings.Contains(string(text), "mine") {
+			t.Errorf("%s: %v, the file has\n%s", what, err, text)
+		}
+	}
+	must(t, os.WriteFile(file, append([]byte("aliases: {hers: {models: [chat:1b]}}\n"), original...), 0o600))
+	now := desk.Settings()
+	if now.Revision != r.view().SettingsRevision {
+		t.Errorf("the feed tells of %s, the page of %s", r.view().SettingsRevision, now.Revision)
+	}
+	refused("an alias that the page does not show yet", save(now.Revision, "mine"), "revision_moved")
+	now = desk.Settings()
+	must(t, os.WriteFile(file, append([]byte("# hers\n"), original...), 0o600))
+	refused("a comment changed", save(now.Revision, "mine"), "revision_moved")
+	now = desk.Settings()
+	must(t, os.WriteFile(file, append([]byte("log_levl: info\n"), original...), 0o600))
+	refused("the file is wrong", save(now.Revision, "mine"), "settings_wrong")
+	now = desk.Settings()
+	if !strings.Contains(now.Error, "log_levl") {
+		t.Errorf("the page says of the wrong file: %q", now.Error)
+	}
+	refused("the wrong file was seen", save(now.Revision, "mine"), "settings_wrong")
+	must(t, os.WriteFile(file, nil, 0o600))
+	refused("an editor has emptied it", save(desk.Settings().Revision, "mine"), "settings_wrong")
+	must(t, os.WriteFile(file, original, 0o600))
+	refused("it was mended after it was looked at", save(now.Revision, "mine"), "revision_moved")
+	if err := save(desk.Settings().Revision, "mine"); err != nil {
+		t.Error(err)
+	}
 }
 
 func TestASlowReloadIsTold(t *testing.T) {

@@ -362,14 +362,13 @@ func TestSettingsAreChangedFromTheUI(t *testing.T) {
 func TestASettingThatAVariableFixesIsNotChanged(t *testing.T) {
 	c := mustLoad(t, "log_level: info\n", "FLEET_LOG_LEVEL=debug")
 	d := settingsDesk{e: &Engine{}}
-	d.e.config.Store(c)
+	d.e.reading.Store(&reading{config: c})
 	for _, s := range d.Settings().Settings {
 		if fixed := strings.Contains(s.Fixed, "FLEET_LOG_LEVEL"); fixed != (s.Key == "log_level") {
 			t.Errorf("%s is fixed: %q", s.Key, s.Fixed)
 		}
 	}
-	text, _ := readSettings(c.file)
-	_, err := d.Change(t.Context(), admin.SettingsChange{Revision: revisionOf(text), Changes: changing("log_level", "warn")})
+	_, err := d.change(t.Context(), c, admin.SettingsChange{Revision: c.revision, Changes: changing("log_level", "warn")})
 	if err == nil || !strings.Contains(err.(*admin.SettingsError).Keys["log_level"], "FLEET_LOG_LEVEL") {
 		t.Errorf("got %v", err)
 	}

@@ -78,7 +78,7 @@ type Options struct {
 // Engine is the assembled product.
 type Engine struct {
 	opts    Options
-	config  atomic.Pointer[Config] // replaced as a whole by Reload
+	reading atomic.Pointer[reading] // of the settings; replaced as a whole by Reload
 	log     *slog.Logger
 	started time.Time
 
@@ -110,9 +110,8 @@ type Engine struct {
 	binder      *binder
 	policy      atomic.Pointer[route.Policy]
 	catalogue   atomic.Pointer[evidence.Catalogue]
-	reloadErr   atomic.Pointer[error] // why the settings file was not taken over
-	// catalogueErr is why the owner's catalogue was not; own is what the one in
-	// force is, which a reload alone changes once the engine is assembled.
+	// catalogueErr is why the owner's catalogue was not taken over; own is what the
+	// one in force is, which a reload alone changes once the engine is assembled.
 	catalogueErr atomic.Pointer[error]
 	own          ownState
 	reloading    sync.Mutex // held over a reload
@@ -143,7 +142,7 @@ type Engine struct {
 // a taken port a *PortTakenError. On an error nothing stays open.
 func New(o Options) (e *Engine, err error) {
 	e = &Engine{opts: o, log: o.Log, started: time.Now(), pulls: make(chan string, mostPulls), errands: make(chan func(context.Context), mostPulls), ticking: newTurn(), watching: newTurn()}
-	e.config.Store(o.Config)
+	e.reading.Store(&reading{config: o.Config, revision: o.Config.revision})
 	defer func() {
 		if err != nil {
 			e.close()

@@ -21,10 +21,11 @@ const pinnedKey = "routing.pinned_models"
 func (d settingsDesk) Pin(ctx context.Context, model string, on bool) error {
 	d.e.saving.Lock()
 	defer d.e.saving.Unlock()
-	if err := d.e.Reload(ctx); err != nil { // so that the list is the file's as it is now
-		return refusedSettings("settings_wrong", "The settings file is wrong, so it is not changed from here: "+err.Error(), "Mend it first; bellwether doctor says where.", http.StatusConflict)
+	c, err := d.current(ctx)
+	if err != nil {
+		return err
 	}
-	was := d.e.conf().Routing.PinnedModels
+	was := c.Routing.PinnedModels
 	name, known := d.modelNamed(model)
 	named := func(m string) bool { return fleet.SameModel(m, name) }
 	if !known && !slices.ContainsFunc(was, named) {
@@ -39,7 +40,7 @@ func (d settingsDesk) Pin(ctx context.Context, model string, on bool) error {
 	if on {
 		is = append(is, name)
 	}
-	ask := admin.SettingsChange{Revision: d.revision(), Changes: map[string]*string{pinnedKey: nil}}
+	ask := admin.SettingsChange{Revision: c.revision, Changes: map[string]*string{pinnedKey: nil}}
 	if len(is) > 0 {
 		text, err := json.Marshal(is)
 		if err != nil {
@@ -48,7 +49,7 @@ func (d settingsDesk) Pin(ctx context.Context, model string, on bool) error {
 		list := string(text)
 		ask.Changes[pinnedKey] = &list
 	}
-	_, err := d.change(ctx, ask)
+	_, err = d.change(ctx, c, ask)
 	var wrong *admin.SettingsError
 	if errors.As(err, &wrong) && wrong.Keys[pinnedKey] != "" { // a variable is over the file, say
 		return refusedSettings(wrong.Err.Code, wrong.Keys[pinnedKey], "Change it there.", http.StatusConflict)

@@ -22,7 +22,7 @@ func (e *Engine) watch(ctx context.Context) error {
 	defer close(e.watching.ended)
 	look := time.NewTicker(watchEvery)
 	defer look.Stop()
-	seen := e.watched()
+	var seen [2]fileMark // nothing yet: the files may have changed since they were read
 	for {
 		select {
 		case <-ctx.Done():
@@ -73,6 +73,7 @@ func (e *Engine) reload(ctx context.Context, emptied bool) error {
 	e.reloading.Lock() // so that what was read first is not put in force last
 	defer e.reloading.Unlock()
 	defer tellIfSlow(e.log, slowReload)()
+	defer e.feed.Touched() // even where nothing else has changed, the revision may have
 	learned := e.reloadCatalogue()
 	changed, err := e.reloadSettings(emptied)
 	if !learned && !changed {
@@ -84,7 +85,6 @@ func (e *Engine) reload(ctx context.Context, emptied bool) error {
 		e.log.Warn("the models could not be looked at again", "err", err)
 	}
 	e.binder.Saved()
-	e.feed.Touched()
 	return err
 }
 
@@ -126,32 +126,26 @@ func (e *Engine) reloadCatalogue() (learned bool) {
 
 // reloadSettings takes the settings over, and reports whether any has changed.
 func (e *Engine) reloadSettings(emptied bool) (changed bool, err error) {
-	old := e.conf()
-	read := old.Reload
-	if emptied {
-		read = old.again
+	was := e.reading.Load()
+	now := was.config.look(emptied)
+	e.reading.Store(now)
+	if now.err != nil {
+		if was.err == nil || was.revision != now.revision {
+			e.logWrong("the settings are wrong; the last good ones stay in force", now.err)
+		}
+		return false, now.err
 	}
-	next, err := read()
-	if err != nil {
-		e.logWrong("the settings are wrong; the last good ones stay in force", err)
-		e.reloadErr.Store(&err)
-		return false, err
-	}
-	e.reloadErr.Store(nil)
+	old, next := was.config, now.config
 	live, restart := old.Changes(next)
 	if len(restart) > 0 {
 		e.log.Warn("changed settings that count after a restart", "settings", strings.Join(restart, ", "))
 	}
 	if len(live) == 0 && len(restart) == 0 {
-		if old.filled != next.filled {
-			e.config.Store(next)
-		}
 		return false, nil
 	}
 	for _, w := range next.Warnings {
 		e.log.Warn(w)
 	}
-	e.config.Store(next)
 	e.publish()
 	e.gateway.Configure(next.GatewayRules())
 	e.agent.Configure(next.AgentSettings())
@@ -182,14 +176,15 @@ func (e *EmptiedError) Error() string { return e.File + " is empty or gone" }
 
 // conf returns the settings in force. Those that count after a restart may
 // stand there as they will be.
-func (e *Engine) conf() *Config { return e.config.Load() }
+func (e *Engine) conf() *Config { return e.reading.Load().config }
 
 // settingsFindings say what the owner must know of the settings file.
 func (e *Engine) settingsFindings() []admin.Finding {
 	var found []admin.Finding
-	c := e.conf()
-	if err := e.reloadErr.Load(); err != nil {
-		found = append(found, wrongSettingsFile(*err))
+	now := e.reading.Load()
+	c := now.config
+	if now.err != nil {
+		found = append(found, wrongSettingsFile(now.err))
 	}
 	if err := e.catalogueErr.Load(); err != nil {
 		found = append(found, wrongCatalogue(*err))

@@ -37,7 +37,7 @@ func (e *Engine) view() admin.EngineView {
 		NodeID: e.nodeID, NodeName: c.Node.Name, Settled: e.registry.Snapshot().Settled,
 		RouterNodeID: e.nodeID, RouterName: c.Node.Name, RouterHere: true,
 		HeldUntil:        heldUntil(e.queue.Status().Held, time.Now()),
-		SettingsRevision: settingsDesk{e}.revision(), Measuring: e.measuringNow(), WindowAsked: e.windowAsked.Load(), Login: e.loginSeen(),
+		SettingsRevision: e.reading.Load().revision, Measuring: e.measuringNow(), WindowAsked: e.windowAsked.Load(), Login: e.loginSeen(),
 		Store: admin.StoreView{OK: health.OK, Reason: health.Reason, DroppedRecords: health.Dropped, WaitingRecords: health.Waiting, FileBytes: health.Bytes},
 	}
 }
