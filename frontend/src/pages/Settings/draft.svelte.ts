@@ -18,6 +18,12 @@ class Drafting {
   /** The file was changed by someone else while there is a draft. */
   moved = $state(false);
   busy = $state(false);
+  /** The draft that the preview is of: what is saved is what was reviewed. */
+  #looked: Draft = {};
+  /** How often the settings were asked for: of answers under way the last one counts. */
+  #asked = 0;
+  /** A revision that was heard while busy. */
+  #missed: string | undefined;
 
   count = $derived(Object.keys(this.draft).length);
   byKey = $derived(new Map((this.answer?.settings ?? []).map((s) => [s.key, s])));
@@ -34,8 +40,10 @@ class Drafting {
 
   /** load reads the settings. A draft stays, less what is in force already. */
   async load(): Promise<void> {
+    const asked = ++this.#asked;
     try {
       const a = await get<SettingsAnswer>('settings');
+      if (asked !== this.#asked) return;
       const rest: Draft = {};
       for (const s of a.settings) {
         const d = this.draft[s.key];
@@ -43,12 +51,13 @@ class Drafting {
       }
       Object.assign(this, { answer: a, draft: rest, refused: {}, moved: false, trouble: null });
     } catch (err) {
-      this.trouble = err;
+      if (asked === this.#asked) this.trouble = err;
     }
   }
 
   /** heard is told which revision the engine has now. */
   heard(revision: string | undefined): void {
+    if (this.busy) this.#missed = revision;
     if (!revision || this.busy || (this.answer && revision === this.answer.revision)) return;
     if (this.answer && this.count > 0) this.moved = true;
     else void this.load();
@@ -60,6 +69,7 @@ class Drafting {
       const { [s.key]: _, ...rest } = this.refused;
       this.refused = rest;
     }
+    this.#left();
   }
 
   /** again reads a file that moved; in a review what saving would do is looked at anew. What goes wrong is thrown. */
@@ -72,23 +82,31 @@ class Drafting {
 
   discard(): void {
     Object.assign(this, { draft: {}, refused: {}, preview: null });
-    if (this.moved) void this.load();
+    this.#left();
+  }
+
+  // Without a draft there is nothing to be asked before a file that moved is read.
+  #left(): void {
+    if (this.moved && this.count === 0) void this.load();
   }
 
   /** look asks what saving would do, and shows it. False = refused for values or the revision, which is shown at
    *  their place; what else went wrong is thrown. */
-  look = (): Promise<boolean> => this.#send(true);
-  /** save saves. True = it was done. */
-  save = (): Promise<boolean> => this.#send(false);
+  look = (): Promise<boolean> => this.#send(true, this.draft, this.answer?.revision);
+  /** save saves what was looked at; what was typed since stays a draft. True = it was done. */
+  save = (): Promise<boolean> => this.#send(false, this.#looked, this.preview?.revision);
 
-  async #send(dry: boolean): Promise<boolean> {
-    if (!this.answer || this.busy) return false;
+  async #send(dry: boolean, draft: Draft, revision: string | undefined): Promise<boolean> {
+    if (revision === undefined || this.busy) return false;
     this.busy = true;
     try {
-      const p = await post<SettingsPreview>('settings', { revision: this.answer.revision, changes: this.#changes(), dry_run: dry });
-      if (dry) this.preview = p;
-      else {
-        Object.assign(this, { draft: {}, refused: {}, preview: null });
+      const p = await post<SettingsPreview>('settings', { revision, changes: this.#changes(draft), dry_run: dry });
+      if (dry) {
+        this.preview = p;
+        this.#looked = draft;
+      } else {
+        this.draft = Object.fromEntries(Object.entries(this.draft).filter(([key, text]) => text !== draft[key]));
+        Object.assign(this, { refused: {}, preview: null });
         await this.load();
       }
       return true;
@@ -98,15 +116,19 @@ class Drafting {
         this.preview = null;
         if (!(err instanceof ApiError) || Object.keys(err.keys).length === 0) throw err;
         this.refused = err.keys;
+        const rest = Object.entries(err.keys).filter(([key]) => !(key in draft));
+        if (rest.length > 0) throw new ApiError(err.status, { ...err, message: rest.map(([key, said]) => (key ? `${key}: ${said}` : said)).join('\n') });
       }
       return false;
     } finally {
       this.busy = false;
+      this.heard(this.#missed);
+      this.#missed = undefined;
     }
   }
 
-  #changes(): Draft {
-    return Object.fromEntries(Object.entries(this.draft).map(([key, text]) => {
+  #changes(draft: Draft): Draft {
+    return Object.fromEntries(Object.entries(draft).map(([key, text]) => {
       const s = this.byKey.get(key);
       if (text === null || !s) return [key, text];
       return [key, isJSON(s) ? packed(text) : text];

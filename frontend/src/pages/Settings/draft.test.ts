@@ -38,6 +38,7 @@ describe('a draft of settings', () => {
 
   it('that is refused says why at each setting, until that is typed anew', async () => {
     drafting.edit(setting('listen'), 'localhost');
+    drafting.edit(setting('routing.hold.max'), 'soon');
     answers = [[422, refused]];
     expect(await drafting.look()).toBe(false);
     expect(drafting.wrong.listen).toContain('not allowed');
@@ -74,6 +75,43 @@ describe('a draft of settings', () => {
     drafting.discard();
   });
 
+  it('is saved as it was reviewed; what was typed meanwhile stays a draft', async () => {
+    drafting.edit(setting('routing.hold.max'), '7');
+    answers = [[200, preview]];
+    const looking = drafting.look();
+    drafting.edit(setting('routing.hold.max'), '77');
+    await looking;
+    answers = [[200, { ...preview, saved: true }], [200, settings]];
+    expect(await drafting.save()).toBe(true);
+    expect(sent.map((s) => s.changes)).toEqual([{ 'routing.hold.max': '7' }, { 'routing.hold.max': '7' }]);
+    expect(drafting.draft).toEqual({ 'routing.hold.max': '77' });
+  });
+
+  it('says what was refused of no setting that it changes', async () => {
+    drafting.edit(setting('routing.hold.max'), '60');
+    answers = [[400, { ...refused, keys: { '': 'config.yaml:14: a key of a table is missing', listen: 'not allowed' } }]];
+    await expect(drafting.look()).rejects.toThrow('config.yaml:14: a key of a table is missing\nlisten: not allowed');
+  });
+
+  it('that is taken back over a file that moved leaves the file as it is now', async () => {
+    drafting.edit(setting('routing.hold.max'), '60');
+    drafting.heard('other');
+    answers = [[200, { ...settings, revision: 'other' }]];
+    drafting.edit(setting('routing.hold.max'), setting('routing.hold.max').value);
+    await vi.waitFor(() => expect(drafting.answer?.revision).toBe('other'));
+    expect(drafting.moved).toBe(false);
+  });
+
+  it('is told after a review of a file that moved while it was checked', async () => {
+    drafting.edit(setting('routing.hold.max'), '60');
+    answers = [[200, preview]];
+    const looking = drafting.look();
+    drafting.heard('other');
+    await looking;
+    expect(drafting.moved).toBe(true);
+    answers = [[200, settings]];
+  });
+
   it('cannot be loaded again from an engine that does not answer, and says so', async () => {
     drafting.edit(setting('routing.hold.max'), '60');
     drafting.heard('other');
@@ -88,6 +126,18 @@ describe('a draft of settings', () => {
     answers = [[200, { ...settings, settings: settings.settings.map((s) => (s.key === 'routing.hold.max' ? { ...s, value: '60' } : s)) }]];
     await drafting.load();
     expect(drafting.count).toBe(0);
+  });
+
+  it('shows the last answer that was asked for, whichever comes last', async () => {
+    const late: ((r: Response) => void)[] = [];
+    vi.stubGlobal('fetch', () => new Promise((done) => late.push(done)));
+    drafting.heard('second');
+    drafting.heard('third');
+    for (const [i, revision] of [[1, 'third'], [0, 'second']] as const) {
+      late[i]!(new Response(JSON.stringify({ ...settings, revision })));
+      await new Promise((done) => setTimeout(done));
+    }
+    expect(drafting.answer?.revision).toBe('third');
   });
 
   it('is told of another revision: with changes it warns, without it loads', async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import golden from '../../../../engine/admin/testdata/wire/settings.json';
 import type { SettingsAnswer, SettingView } from '../../lib/wire';
-import { chapters, checked, edited, found, locked, packed, shown, sourceWords, spread } from './groups';
+import { chapters, checked, edited, found, locked, measured, packed, shown, sourceWords, spread } from './groups';
 
 const all = (golden as unknown as SettingsAnswer).settings;
 const one = (key: string): SettingView => all.find((s) => s.key === key)!;
@@ -83,4 +83,8 @@ describe('words', () => {
     expect(packed(spread(text))).toBe(text);
     expect(spread('[')).toBe('[');
   });
+});
+
+describe('a value as it is read', () => {
+  it.each([['8', 's', '8 s'], ['', 's', '(empty)'], ['never', 's', 'never'], ['[]', 'GB', '[]'], ['2', '', '2']])('%s in %s is %s', (text, unit, want) => expect(measured(text, unit)).toBe(want));
 });

@@ -69,6 +69,9 @@ export function shown(draft: Draft, s: SettingView): string {
   return d ?? s.default;
 }
 
+/** measured is a value as people read it: a number with its unit. */
+export const measured = (text: string, unit: string): string => (text === '' ? '(empty)' : unit && /^\d/.test(text) ? `${text} ${unit}` : text);
+
 /** Why a setting cannot be changed here, '' = it can. */
 export function locked(s: SettingView): string {
   if (s.fixed !== '') return s.fixed;
