@@ -127,7 +127,7 @@ export class Connection {
         this.#cancelFrame = null;
         this.#waitingHello = false;
         this.#attempt = 0;
-        this.#state = opened(frame, this.#state?.rows);
+        this.#state = opened(frame, this.#state ?? undefined);
         this.#batch = emptyBatch(frame.seq);
         this.#to.state(this.#state, frame);
         this.#say('live');

@@ -83,9 +83,32 @@ describe('rows', () => {
     expect(s.rows.at(-1)!.request_id).toBe('r1000');
   });
 
-  it('of before a new hello stay below it, but for those never heard to end', () => {
-    const before = start(row('d', 4, ''), row('c', 3), row('b', 2, ''), row('a', 1)).rows;
-    const now = opened({ ...hello, state: { ...hello.state, rows: [row('e', 5), row('d', 4), row('c', 3)] } }, before);
-    expect(ids(now)).toEqual(['e', 'd', 'c', 'a']);
+  describe('of before a new hello', () => {
+    const again = (before: FeedState, ...r: DecisionRow[]) => opened({ ...hello, state: { ...hello.state, rows: r } }, before);
+    const before = start(row('d', 4, ''), row('c', 3), row('b', 2), row('a', 1));
+
+    it('stay below it where they follow on its own', () => {
+      const now = again(before, row('e', 5), row('d', 4), row('c', 3));
+      expect(ids(now)).toEqual(['e', 'd', 'c', 'b', 'a']);
+      expect(now.breaks).toBe(before.breaks);
+    });
+
+    it('leave where others may have come between, and it shows that they did', () => {
+      const now = again(before, row('g', 7), row('f', 6));
+      expect(ids(now)).toEqual(['g', 'f']);
+      expect(now.breaks).toBe(before.breaks + 1);
+      expect(ids(again(before))).toEqual([]);
+      expect(after(now, rows(now.seq + 1, row('h', 8))).breaks).toBe(now.breaks);
+    });
+
+    it('leave from one on that was under way and may have ended unheard', () => {
+      const now = again(start(row('d', 4), row('c', 3), row('b', 2, ''), row('a', 1)), row('e', 5), row('d', 4));
+      expect(ids(now)).toEqual(['e', 'd', 'c']);
+      expect(now.breaks).toBe(1);
+    });
+
+    it('are followed by none that the engine has dropped meanwhile', () => {
+      expect(ids(again(start(row('c', 3), row('b', 2), row('a', 1)), row('d', 4), row('a', 1)))).toEqual(['d', 'a']);
+    });
   });
 });

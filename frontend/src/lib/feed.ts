@@ -9,7 +9,9 @@ export const maxRows = 10_000;
 export interface FeedState {
   seq: number;
   sections: Sections;
-  rows: DecisionRow[]; // newest first
+  rows: DecisionRow[]; // newest first, and whole from the first to the last
+  /** How often rows were let go that may not follow on those of a new hello: what was fetched below them is no use either. */
+  breaks: number;
 }
 
 /** Batch is what frames changed since the state was last published. */
@@ -24,24 +26,27 @@ export function emptySections(): Sections {
   return Object.fromEntries(sections.map((s) => [s, {}])) as unknown as Sections;
 }
 
-/** opened is the state that a hello brings; rows known from before are kept below it. */
-export function opened(hello: HelloFrame, before: readonly DecisionRow[] = []): FeedState {
-  const { rows, ...rest } = hello.state;
-  return { seq: hello.seq, sections: { ...emptySections(), ...rest }, rows: joined(rows ?? [], before) };
+/** opened is the state that a hello brings; rows known from before are kept below its own where they follow on them. */
+export function opened(hello: HelloFrame, before?: FeedState): FeedState {
+  const { rows: fresh = [], ...rest } = hello.state;
+  const rows = before ? fresh.concat(following(fresh, before.rows)) : fresh;
+  const last = before?.rows.at(-1)?.request_id;
+  const whole = last === undefined || rows.some((r) => r.request_id === last);
+  return { seq: hello.seq, sections: { ...emptySections(), ...rest }, rows: rows.slice(0, maxRows), breaks: (before?.breaks ?? 0) + Number(!whole) };
 }
 
-// joined puts the rows of before that are older than all of fresh below them.
-// A row that was under way and is not in fresh anymore is not known to have
-// ended: it is left out rather than shown as running for ever.
-function joined(fresh: DecisionRow[], before: readonly DecisionRow[]): DecisionRow[] {
-  if (before.length === 0) return fresh;
+// following are the rows of before that follow on fresh, the newest that there
+// are: from one that both have down to the first that was under way and of which
+// nothing is known any more. Without such a one others may have come between.
+function following(fresh: readonly DecisionRow[], before: readonly DecisionRow[]): DecisionRow[] {
   const known = new Set(fresh.map((r) => r.request_id));
-  const oldest = fresh.at(-1)?.at ?? '';
-  const older = before.filter((r) => !known.has(r.request_id) && r.outcome !== '' && earlier(r.at, oldest));
-  return fresh.concat(older).slice(0, maxRows);
+  const met = before.findIndex((r) => known.has(r.request_id));
+  if (met < 0) return [];
+  const oldest = Date.parse(fresh.at(-1)!.at);
+  const older = before.slice(met).filter((r) => !known.has(r.request_id) && Date.parse(r.at) <= oldest);
+  const end = older.findIndex((r) => r.outcome === '');
+  return end < 0 ? older : older.slice(0, end);
 }
-
-const earlier = (a: string, b: string) => b === '' || Date.parse(a) <= Date.parse(b);
 
 export function emptyBatch(seq: number): Batch {
   return { seq, frames: 0, set: new Map(), rows: new Map() };
@@ -84,7 +89,7 @@ export function applied(state: FeedState, batch: Batch): FeedState {
       (next as unknown as Record<string, unknown>)[section] = values;
     }
   }
-  return { seq: batch.seq, sections: next, rows: withRows(state.rows, batch.rows) };
+  return { seq: batch.seq, sections: next, rows: withRows(state.rows, batch.rows), breaks: state.breaks };
 }
 
 /** How far, in ms, a row may stand from where its arrival puts it. */

@@ -1,6 +1,7 @@
 // The live state as Svelte sees it. Sections are raw: a changed key is a new
 // section object with the other values untouched, so that what is keyed by id
 // updates alone.
+import { untrack } from 'svelte';
 import { Connection, patience, type Effects, type Link, type Socket } from './connection';
 import { emptySections, type FeedState } from './feed';
 import { natural } from './order';
@@ -21,6 +22,8 @@ class Fleet {
   aliases = $state.raw<Sections['aliases']>({});
   /** Newest first. */
   rows = $state.raw<DecisionRow[]>([]);
+  /** Grows when older rows were let go; see FeedState. */
+  breaks = $state.raw(0);
 
   link = $state.raw<Link>('connecting');
   /** When it connects again, by this browser's clock; null while it is connected. */
@@ -101,12 +104,13 @@ class Fleet {
       if (this[name] !== s.sections[name]) (this as Record<Section, unknown>)[name] = s.sections[name];
     }
     this.rows = s.rows;
+    this.breaks = s.breaks;
     this.freshAt = Date.now();
   }
 
   /** reset forgets everything, for tests. */
   reset(): void {
-    Object.assign(this, emptySections(), { rows: [], link: 'connecting', retryAt: null, freshAt: 0, skew: 0, version: '', updated: false });
+    Object.assign(this, emptySections(), { rows: [], breaks: 0, link: 'connecting', retryAt: null, freshAt: 0, skew: 0, version: '', updated: false });
   }
 
   /** load shows a state without a connection, for tests. */
@@ -117,6 +121,16 @@ class Fleet {
 }
 
 export const fleet = new Fleet();
+
+/** whenBack has run called each time the engine is there again, while the component that calls this is. */
+export function whenBack(run: () => void): void {
+  let gone = false;
+  $effect.pre(() => {
+    const live = fleet.link === 'live';
+    if (live && gone) untrack(run);
+    gone = !live;
+  });
+}
 
 /** nodeName is a node's name by its id, the start of the id while it is not known. */
 export function nodeName(id: string): string {

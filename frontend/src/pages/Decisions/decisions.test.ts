@@ -3,6 +3,7 @@ import { tick } from 'svelte';
 import { describe, expect, it, vi } from 'vitest';
 import { route } from '../../lib/route.svelte';
 import { fleet } from '../../lib/fleet.svelte';
+import { emptySections, opened } from '../../lib/feed';
 import type { DecisionRecord } from '../../lib/record';
 import type { DecisionRow } from '../../lib/wire';
 import { engine, goldenHello, showGolden, studio } from '../../test/golden';
@@ -290,6 +291,30 @@ describe('the page', () => {
     answers['GET /admin/decisions'] = [{ ...decision, app: 'n8n', request_id: 'OLD' }];
     await fireEvent.click(screen.getByText('Try again'));
     expect(await screen.findByRole('grid')).toBeTruthy();
+  });
+
+  it('reads older ones again once the engine is back, below the rows that the feed has now', async () => {
+    const answers: Record<string, unknown> = { 'GET /admin/decisions': [{ ...decision, request_id: 'BEFORE' }] };
+    const log = engine(answers);
+    showGolden();
+    show('#/decisions');
+    const grid = await screen.findByRole('grid');
+    expect(await within(grid).findByText(/there are none before/)).toBeTruthy();
+    const hello = goldenHello();
+    const row = hello.state.rows.find((r) => r.outcome === 'ok')!;
+    hello.state.rows = [{ ...row, request_id: 'AFTER', at: new Date(Date.parse(row.at) + 9e6).toISOString() }];
+    answers['GET /admin/decisions'] = new Response('', { status: 503 });
+    fleet.link = 'disconnected';
+    await tick();
+    fleet.load(opened(hello, { seq: 1, sections: emptySections(), rows: fleet.rows, breaks: 0 }));
+    fleet.link = 'disconnected'; // what is asked for at this moment fails
+    expect(await within(grid).findByText(/could not be read/)).toBeTruthy();
+    expect(grid.getAttribute('aria-rowcount')).toBe('2');
+    answers['GET /admin/decisions'] = [{ ...decision, request_id: 'MISSED' }, { ...decision, request_id: 'BEFORE' }];
+    fleet.link = 'live';
+    fleet.rows = [...fleet.rows];
+    expect(await within(grid).findByText(/3 shown; there are none before/)).toBeTruthy();
+    expect(log.asked.at(-1)).toContain('after=AFTER');
   });
 
   it('tells where a request went that failed, by machine and runtime, and leads nowhere else for it', async () => {

@@ -1,5 +1,5 @@
 // Decisions from before the live list, fetched page by page as one scrolls
-// down. A changed filter starts anew.
+// down. A changed filter starts anew, and so does a live list that was cut short.
 import { ApiError, get } from '../../lib/api';
 import { maxRows } from '../../lib/feed';
 import { rowOf, type DecisionRecord } from '../../lib/record';
@@ -14,19 +14,20 @@ export class Older {
   /** There is nothing older. */
   exhausted = $state(false);
   error = $state.raw<unknown>(null);
-  #filter = '';
+  #about = '';
   #abort: AbortController | null = null;
 
-  /** about forgets what was fetched for another filter. */
-  about(f: Filter): void {
-    const query = JSON.stringify(asked(f));
-    if (query === this.#filter) return;
-    this.#filter = query;
+  /** about forgets what was fetched for another filter, or to follow on a live list that had more rows (FeedState.breaks). */
+  about(f: Filter, breaks: number): void {
+    const query = asked(f);
+    const about = JSON.stringify([query, breaks]);
+    if (about === this.#about) return;
+    this.#about = about;
     this.#abort?.abort();
     this.rows = [];
     this.busy = false;
     this.error = null;
-    this.exhausted = query === 'null';
+    this.exhausted = query === null;
   }
 
   /** more fetches the page after the last row shown; after is its id, "" = from the newest. */
