@@ -1,7 +1,8 @@
 // Short messages about what was done, below the page: toasts. A failed command
-// stays until it is closed; a done one leaves by itself, and can be undone
+// stays until it is closed or what it says is no longer so; a done one leaves by itself, and can be undone
 // while it is there if its command says how.
 import { ApiError } from './api';
+import { fleet } from './fleet.svelte';
 
 export interface Notice {
   id: number;
@@ -37,7 +38,10 @@ class Notices {
     const remedy = err instanceof ApiError ? err.remedy : '';
     const same = this.list.find((n) => n.kind === 'problem' && n.text === text);
     if (same) this.close(same.id); // say it once, newest
-    this.#add({ kind: 'problem', text, remedy, undo: null, undoLabel: '', about: '', holds: null });
+    const at = Date.now();
+    // That there is no answer is so until the engine is heard again; as long as it takes to read, it stays.
+    const holds = err instanceof ApiError && err.status === 0 ? () => fleet.freshAt < at + 4_000 : null;
+    this.#add({ kind: 'problem', text, remedy, undo: null, undoLabel: '', about: '', holds });
   }
 
   close(id: number): void {

@@ -1,14 +1,17 @@
 import { fireEvent, render, screen } from '@testing-library/svelte';
 import { tick } from 'svelte';
 import { describe, expect, it, vi } from 'vitest';
+import { post } from '../lib/api';
 import { confirm } from '../lib/confirm.svelte';
+import { opened } from '../lib/feed';
 import { fleet } from '../lib/fleet.svelte';
 import { keys } from '../lib/keys.svelte';
-import { notices } from '../lib/notices.svelte';
+import { carryOut, notices } from '../lib/notices.svelte';
 import { now } from '../lib/now.svelte';
+import { route } from '../lib/route.svelte';
 import { session } from '../lib/session.svelte';
 import { drafting } from '../pages/Settings/draft.svelte';
-import { engine, showGolden } from '../test/golden';
+import { engine, goldenHello, showGolden } from '../test/golden';
 import lockedFile from '../../../engine/admin/testdata/wire/session_locked.json';
 import Confirmation from './Confirmation.svelte';
 import { pauses, tomorrow } from './pauses';
@@ -192,6 +195,40 @@ describe('a question', () => {
     await fireEvent.click(screen.getByText('Keep pulling'));
     expect(await keep).toBe(false);
   });
+});
+
+it('a question is gone where its page is', async () => {
+  showGolden();
+  render(Confirmation);
+  const asked = confirm({ title: 'Delete x?', text: '', action: 'Delete' });
+  await screen.findByRole('dialog');
+  route.place = { ...route.place, query: { q: 'x' } };
+  await tick();
+  expect(screen.queryByRole('dialog')).toBeTruthy();
+  route.place = { page: 'health', rest: '', query: {} };
+  await vi.waitFor(() => expect(screen.queryByRole('dialog')).toBeNull());
+  expect(await asked).toBe(false);
+});
+
+it('that the engine does not answer is told until it is heard again', async () => {
+  vi.stubGlobal('fetch', () => Promise.reject(new TypeError('no')));
+  vi.useFakeTimers({ toFake: ['Date'] });
+  try {
+    showGolden();
+    render(Toasts);
+    await carryOut(() => post('resume'));
+    expect(screen.getByRole('alert').textContent).toContain('does not answer');
+    const heard = async (after: number) => {
+      vi.setSystemTime(Date.now() + after);
+      fleet.load(opened(goldenHello()));
+      await tick();
+      return screen.queryByRole('alert') !== null;
+    };
+    expect(await heard(500)).toBe(true); // long enough to be read
+    expect(await heard(5_000)).toBe(false);
+  } finally {
+    vi.useRealTimers();
+  }
 });
 
 describe('keys', () => {
