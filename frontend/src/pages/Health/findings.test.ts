@@ -1,5 +1,6 @@
 import { fireEvent, render, screen } from '@testing-library/svelte';
 import { describe, expect, it, vi } from 'vitest';
+import { fleet } from '../../lib/fleet.svelte';
 import { notices } from '../../lib/notices.svelte';
 import { engine, showGolden } from '../../test/golden';
 import { session } from '../../lib/session.svelte';
@@ -65,6 +66,21 @@ it('says what of the log is shown', () => {
   expect(extent(3, lines)).toBe('Shown: the last 3 lines');
   expect(extent(2, lines)).toBe('Shown: 2 of the last 3 lines');
   expect(extent(1, [{ ...lines[0]!, seq: 1 }])).toBe('Shown: 1 line since the start');
+});
+
+it('shows of the log what the engine says that runs now, from its start on', async () => {
+  const line = (seq: number, message: string) => ({ ...log.lines[0]!, seq, level: 'info', message, attrs: [] });
+  const answers: Record<string, unknown> = { 'GET /admin/log': { lines: [line(1, 'first'), line(2, 'second')], next: 2, lost: 0, file: '' } };
+  const { asked } = engine(answers);
+  showGolden();
+  const { container } = render(Log);
+  const said = () => [...container.querySelectorAll('.message')].map((m) => m.textContent);
+  await vi.waitFor(() => expect(said()).toEqual(['first', 'second']));
+  answers['GET /admin/log'] = { lines: [line(1, 'started again'), line(2, 'ready'), line(3, 'serving')], next: 3, lost: 0, file: '' };
+  fleet.meta = { engine: { ...fleet.engine!, started_at: '2026-11-03T10:00:00Z' } };
+  await vi.waitFor(() => expect(said()).toEqual(['started again', 'ready', 'serving']));
+  expect(asked.at(-1)).toBe('GET /admin/log?lines=500');
+  expect(container.textContent).toContain('3 lines since the start');
 });
 
 it('says where older lines of the log are, or that they are nowhere', async () => {
