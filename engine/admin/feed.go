@@ -391,6 +391,9 @@ func (w *watch) onEvent(e *queue.Event, open bool) {
 	w.want(taskQueues, quick)
 }
 
+// onRecord ends a request. Cut off for falling behind, it reads the latest
+// records afresh; since more may have ended than those, readers are told to ask
+// for everything.
 func (w *watch) onRecord(rec *route.Record, open bool) {
 	if !open {
 		w.over = w.f.records.Subscribe()
@@ -402,4 +405,9 @@ func (w *watch) onRecord(rec *route.Record, open bool) {
 	}
 	w.want(taskRows, quick)
 	w.want(taskApps, slow)
+	if !open {
+		for r := range maps.Clone(w.readers) {
+			w.send(r, resync)
+		}
+	}
 }

@@ -221,6 +221,21 @@ func TestAGapIsSeenAndCuredByAskingAgain(t *testing.T) {
 	w.until("the next delta", func() bool { return w.rows["r000003"].Stage == "queued" })
 }
 
+func TestAFeedThatFellBehindHasItsWindowsAskForEverything(t *testing.T) {
+	r := newFeedRig(t)
+	w := r.open(t)
+	w.next()
+	r.feed.tell(func(*watch) {
+		for i := range 2 * recordsBehind {
+			r.feed.Ended(recordOf(i))
+		}
+	})
+	f := w.next()
+	for f.Type != FrameResync {
+		f = w.next()
+	}
+}
+
 func TestAWindowThatReadsTooSlowlyIsCutAndTheOthersGoOn(t *testing.T) {
 	r := newFeedRig(t)
 	for i := range 20 {
