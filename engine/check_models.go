@@ -119,17 +119,22 @@ func checkCapabilities(s *scene) (out []check) {
 	return out
 }
 
-// checkGrades tells when no chat model was ever graded here.
+// checkGrades tells when no chat model was ever graded here. A model that is in
+// several places is one.
 func checkGrades(s *scene) []check {
-	chat, graded := 0, 0
+	models := map[string]bool{} // graded, by name
 	s.eachModel(func(_ *fleet.Node, d *fleet.Deployment) {
 		if d.Can(fleet.CapChat).Support == fleet.Yes {
-			chat++
-			if len(s.book.Grades(d)) > 0 {
-				graded++
-			}
+			name := fleet.CanonicalModel(d.ID.Model)
+			models[name] = models[name] || len(s.book.Grades(d)) > 0
 		}
 	})
+	chat, graded := len(models), 0
+	for _, is := range models {
+		if is {
+			graded++
+		}
+	}
 	switch {
 	case chat < 2: // nothing to choose among
 		return nil

@@ -77,7 +77,10 @@ func sceneFaults() map[string]sceneFault {
 		"models that nobody graded": {func(s *scene) {
 			d := *s.first()
 			d.ID.Model = "b"
-			s.snap.Nodes[0].Deployments = append(s.snap.Nodes[0].Deployments, d)
+			copied := d // of one model there may be several
+			copied.ID.Runtime = "other"
+			s.snap.Nodes[0].Runtimes = append(s.snap.Nodes[0].Runtimes, fleet.RuntimeState{Name: "other", Up: true})
+			s.snap.Nodes[0].Deployments = append(s.snap.Nodes[0].Deployments, d, copied)
 		}, "eval", isNote, "None of the 2", "bellwether eval", ""},
 		"a size nobody knows":     {func(s *scene) { s.first().WeightsBytes = 0 }, "memory.unknown", isNote, "count as nothing", "memory_gb", ""},
 		"a size that is rejected": {func(s *scene) { s.first().WeightsBytes, s.policy.UnknownMemory = 0, "reject" }, "memory.unknown", isWarning, "refused", "memory_gb", ""},

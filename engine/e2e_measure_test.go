@@ -275,6 +275,44 @@ func TestEvalStopsWhenTheMachineIsPaused(t *testing.T) {
 	r.idle(t)
 }
 
+// On a machine that takes no work nothing is answered, at once: that is no probe
+// and no eval, and it is said with the machine's name and what helps.
+func TestMeasuringOfAPausedMachineFailsAndMarksNothing(t *testing.T) {
+	r := newRig(t, spec{fakes: strengths()})
+	id := fleet.DeploymentID{Node: r.nodeID, Runtime: "ollama", Model: "small:1b"}
+	must(t, r.agent.Pause("", time.Time{}))
+	r.await(t, "the pause to be known", func() bool { return r.registry.Snapshot().Nodes[0].State.Paused })
+	plain := func(what, said string) {
+		t.Helper()
+		if !strings.Contains(said, "studio is paused") || !strings.Contains(said, "bellwether resume") || strings.Contains(said, r.nodeID) {
+			t.Errorf("%s says %q", what, said)
+		}
+	}
+	body := ask(t, r.client, "POST", r.base+"/admin/probe", `{"models":["`+id.String()+`"]}`, "X-Fleet-Admin", r.token)
+	if plain("the probe", string(body.Body)); body.Status != http.StatusServiceUnavailable {
+		t.Errorf("the probe ends with %d", body.Status)
+	}
+	last, answered := r.evaluate(t, admin.EvalWish{Models: []string{id.String()}, Tasks: []string{"math"}, Items: 2, Save: true})
+	if plain("the eval", last.Error); answered != 0 {
+		t.Errorf("%d items were answered", answered)
+	}
+	if r.evidence.Book().Probe(r.deployment(id)) != nil {
+		t.Error("it counts as probed")
+	}
+	for _, j := range r.jobs() {
+		if j.State != "failed" {
+			t.Errorf("the %s is %s", j.Kind, j.State)
+		}
+		plain("the job of the "+j.Kind, j.Error)
+	}
+	body = ask(t, r.client, "POST", r.base+"/admin/models/load", `{"deployment":"`+id.String()+`"}`, "X-Fleet-Admin", r.token)
+	if plain("the load", string(body.Body)); body.Status != http.StatusConflict {
+		t.Errorf("the load ends with %d", body.Status)
+	}
+	must(t, r.agent.Resume())
+	r.idle(t)
+}
+
 func TestWishesThatMakeNoSenseAreRefused(t *testing.T) {
 	r := newRig(t, spec{fakes: map[string]runtimetest.FakeConfig{"left": twin}})
 	for path, wishes := range map[string]map[string]any{

@@ -480,7 +480,7 @@ func filesOf(t *testing.T, archive []byte) map[string]string {
 }
 
 func TestTestTrafficGoesThroughEveryProtocol(t *testing.T) {
-	r := newRig(t, spec{config: quick, fakes: map[string]runtimetest.FakeConfig{
+	r := newRig(t, spec{config: strings.Replace(quick, "settle: 0", "settle: 0, hold: {max: 500ms, interval: 500ms}", 1), fakes: map[string]runtimetest.FakeConfig{
 		"ollama": {Models: []runtimetest.FakeModel{{Name: "chat:1b"}, {Name: "embed:1b", Capabilities: []string{"embedding"}}}},
 		"lms":    {Kind: runtimetest.LlamaServer, Models: []runtimetest.FakeModel{{Name: "other.gguf"}}}}})
 	run := func() (lines []admin.TrafficLine) {
@@ -505,6 +505,12 @@ func TestTestTrafficGoesThroughEveryProtocol(t *testing.T) {
 			t.Errorf("%+v", l)
 		}
 	}
+	must(t, r.agent.Pause("", time.Time{})) // the first refusal is that of all
+	lines = run()
+	if last := lines[len(lines)-1]; len(lines) != 3 || last.Failed != 1 || last.Error != "studio is paused" || !strings.Contains(last.Remedy, "bellwether resume") {
+		t.Errorf("of a paused machine: %+v", lines)
+	}
+	must(t, r.agent.Resume())
 	r.inject(runtimetest.Fault{Status: 500})
 	lines = run()
 	if last := lines[len(lines)-1]; last.Failed == 0 {

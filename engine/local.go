@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -13,6 +14,7 @@ import (
 	"bellwether/engine/dialect"
 	"bellwether/engine/fleet"
 	"bellwether/engine/gateway"
+	"bellwether/engine/route"
 	"bellwether/engine/runtime"
 )
 
@@ -134,7 +136,15 @@ func (n *localNode) Delete(ctx context.Context, d fleet.DeploymentID) error {
 
 // Load brings a model into memory.
 func (n *localNode) Load(ctx context.Context, d fleet.DeploymentID) error {
-	return n.agent.Load(ctx, d.Runtime, d.Model)
+	err := n.agent.Load(ctx, d.Runtime, d.Model)
+	var r *fleet.Refusal
+	if !errors.As(err, &r) {
+		return err
+	}
+	no := false
+	p := &dialect.Problem{Status: http.StatusConflict, Code: string(r.Code), Retry: &no}
+	p.Message, p.Remedy = route.RefusalWords(r, n.agent.Heartbeat().Name)
+	return p
 }
 
 // Unload takes a model out of memory; refused while it runs.

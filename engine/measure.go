@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"path/filepath"
@@ -68,7 +69,8 @@ func (m *measuring) close() {
 	}
 }
 
-// Eval plans an eval, and runs it when the wish says so.
+// Eval plans an eval, and runs it when the wish says so. One whose questions all
+// got no answer is an error.
 func (m *measuring) Eval(ctx context.Context, w admin.EvalWish, watch func(measure.Step)) error {
 	if w.Items < 0 {
 		return invalid("items", "The number of items is 1 or more; 0 or none means all.")
@@ -113,6 +115,12 @@ func (m *measuring) Eval(ctx context.Context, w admin.EvalWish, watch func(measu
 	if err != nil {
 		return err
 	}
+	if run.Answered == 0 && plan.Requests > 0 {
+		for _, r := range results {
+			stopped = cmp.Or(stopped, r.Why)
+		}
+		return &dialect.Problem{Status: http.StatusServiceUnavailable, Code: "no_answer", Message: stopped}
+	}
 	watch(measure.Step{Done: results, Stopped: stopped})
 	return nil
 }
@@ -130,7 +138,7 @@ func (m *measuring) saveGrade(t *measure.Target, task string, g evidence.Grade) 
 }
 
 // Probe asks deployments what they can do, and has what was established known
-// at once.
+// at once. Where none of them answered that is an error, and no probe of them.
 func (m *measuring) Probe(ctx context.Context, w admin.ProbeWish, watch func(measure.Finding)) error {
 	if len(w.Models) == 0 && !w.All {
 		return invalid("models", "Name a model to probe, or ask for all.")
@@ -144,18 +152,33 @@ func (m *measuring) Probe(ctx context.Context, w admin.ProbeWish, watch func(mea
 		return refusal
 	}
 	defer end()
+	var early []error // by target, why its probe ended before its end
+	answered := false
 	for _, t := range targets {
 		current := func() *fleet.Deployment { return m.e.deployment(t.Deployment.ID) }
 		run := measure.Probe{Target: t, Current: current, Book: m.e.evidence.Book(), Ask: asker{m.e.gateway}, Watch: watch, Now: time.Now}
-		found, _ := run.Run(ctx) // why it stopped is said finding by finding
-		if d := current(); d != nil && d.Digest == t.Deployment.Digest {
-			m.e.evidence.SetProbe(d, found)
+		found, err := run.Run(ctx)
+		early = append(early, err)
+		if !found.At.IsZero() {
+			answered = true
+			if d := current(); d != nil && d.Digest == t.Deployment.Digest {
+				m.e.evidence.SetProbe(d, found)
+			}
 		}
 		if ctx.Err() != nil {
 			break
 		}
 	}
 	m.e.keepEvidence()
+	for i, err := range early {
+		switch {
+		case err == nil:
+		case !answered:
+			return err
+		default:
+			watch(measure.Finding{Deployment: targets[i].Deployment.ID, Name: targets[i].Name(), Reason: err.Error()})
+		}
+	}
 	if ctx.Err() != nil {
 		return nil
 	}

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -44,7 +45,8 @@ var trafficShapes = []trafficShape{
 
 // Traffic sends a tiny request in every protocol to every chat model in
 // memory, over a real connection to this engine's own address, as an app
-// would. With none in memory the smallest is loaded for it.
+// would. With none in memory the smallest is loaded for it. A machine that turns
+// out to take no work is asked no more.
 func (d uiDesk) Traffic(ctx context.Context, line func(admin.TrafficLine)) error {
 	targets := d.trafficTargets()
 	if len(targets) == 0 {
@@ -56,9 +58,13 @@ func (d uiDesk) Traffic(ctx context.Context, line func(admin.TrafficLine)) error
 	client := &http.Client{Timeout: trafficTime}
 	defer client.CloseIdleConnections()
 	done := admin.TrafficLine{Kind: "done"}
+	away := map[string]bool{} // machines that take no work
 	for _, t := range targets {
 		for _, shape := range trafficShapes {
-			l := d.tryTraffic(ctx, client, t, &shape)
+			if away[t.Node] {
+				break
+			}
+			l, out := d.tryTraffic(ctx, client, t, &shape)
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
@@ -68,6 +74,10 @@ func (d uiDesk) Traffic(ctx context.Context, line func(admin.TrafficLine)) error
 				done.Failed++
 			}
 			line(l)
+			if out.Code.Away() {
+				away[t.Node] = true
+				done.Error, done.Remedy = out.Reason, out.Remedy
+			}
 		}
 	}
 	done.OK = done.Failed == 0
@@ -102,12 +112,12 @@ func (d uiDesk) trafficTargets() []fleet.DeploymentID {
 	return loaded[:min(len(loaded), trafficMost)]
 }
 
-func (d uiDesk) tryTraffic(ctx context.Context, client *http.Client, id fleet.DeploymentID, shape *trafficShape) admin.TrafficLine {
-	out := admin.TrafficLine{Kind: "request", Protocol: string(shape.protocol), Deployment: id.String()}
+func (d uiDesk) tryTraffic(ctx context.Context, client *http.Client, id fleet.DeploymentID, shape *trafficShape) (out admin.TrafficLine, away route.RenderedExclusion) {
+	out = admin.TrafficLine{Kind: "request", Protocol: string(shape.protocol), Deployment: id.String()}
 	name, _ := json.Marshal(id.String())
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, d.e.adminAddress()+shape.path, bytes.NewReader(fmt.Appendf(nil, shape.body, name)))
 	if err != nil {
-		return out
+		return out, away
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("X-Fleet-App", trafficApp)
@@ -116,7 +126,7 @@ func (d uiDesk) tryTraffic(ctx context.Context, client *http.Client, id fleet.De
 	resp, err := client.Do(req)
 	if err != nil {
 		out.Error, out.Remedy = "No answer: "+err.Error(), "See whether another program holds the address."
-		return out
+		return out, away
 	}
 	defer func() { _ = resp.Body.Close() }()
 	out.Status, out.RequestID = resp.StatusCode, resp.Header.Get("X-Fleet-Request-Id")
@@ -125,22 +135,22 @@ func (d uiDesk) tryTraffic(ctx context.Context, client *http.Client, id fleet.De
 	out.TotalMs = &total
 	if err != nil {
 		out.Error = "The answer broke off: " + err.Error()
-		return out
+		return out, away
 	}
-	d.judgeTraffic(ctx, &out, body)
-	return out
+	away = d.judgeTraffic(ctx, id, &out, body)
+	return out, away
 }
 
 // judgeTraffic takes the record's word: it says whether the answer was valid,
-// which a status cannot.
-func (d uiDesk) judgeTraffic(ctx context.Context, out *admin.TrafficLine, body []byte) {
+// which a status cannot. Where the machine takes no work, away says so.
+func (d uiDesk) judgeTraffic(ctx context.Context, id fleet.DeploymentID, out *admin.TrafficLine, body []byte) (away route.RenderedExclusion) {
 	rec, err := d.recordOf(ctx, out.RequestID)
 	if err != nil {
 		out.Error = "It left no decision record."
 		if out.Status >= 400 {
 			out.Error = textOf(body)
 		}
-		return
+		return away
 	}
 	if rec.Timing.TTFTMs > 0 {
 		out.TTFTMs = &rec.Timing.TTFTMs
@@ -152,13 +162,17 @@ func (d uiDesk) judgeTraffic(ctx context.Context, out *admin.TrafficLine, body [
 	case fleet.OutcomeOK, fleet.OutcomeTruncated: // its limit is small on purpose
 		out.OK = out.Status < 400
 	}
-	if !out.OK {
-		out.Error = rec.Problem
-		if out.Error == "" {
-			out.Error = "It ended as " + string(rec.Outcome) + "."
-		}
-		out.Remedy = "Open its decision: it says where it went, and why it failed."
+	if out.OK {
+		return away
 	}
+	out.Error = cmp.Or(rec.Problem, "It ended as "+string(rec.Outcome)+".")
+	out.Remedy = "Open its decision: it says where it went, and why it failed."
+	for _, x := range rec.Exclusions[id] {
+		if rec.Chosen == "" && x.Code.Away() {
+			return x
+		}
+	}
+	return away
 }
 
 // recordOf waits for a request's record: an answer in one piece may be read

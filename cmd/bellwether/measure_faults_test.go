@@ -30,8 +30,8 @@ func (h *home) findings(t testing.TB, code int) map[string]measure.Finding {
 	return found
 }
 
-// A runtime that fails says nothing of what a model can, and what was
-// established before stays.
+// A runtime that fails says nothing of what a model can, what was established
+// before stays, and the probe has failed.
 func TestProbeOfAFailingRuntimeEstablishesNothingAndForgetsNothing(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ fault, says string }{
@@ -61,7 +61,7 @@ func TestProbeOfAFailingRuntimeEstablishesNothingAndForgetsNothing(t *testing.T)
 			known := h.run(t, "models").ends(t, exitDone).out
 			f.order(t, `{"inject":[`+c.fault+`]}`)
 			said := ""
-			for _, found := range h.findings(t, exitDegraded) {
+			for _, found := range h.findings(t, exitFailed) {
 				if found.Support != fleet.Unknown || found.Reason == "" {
 					t.Errorf("it counts as %s: %s (%s)", found.Support, found.Capability, found.Reason)
 				}
@@ -95,7 +95,7 @@ func TestEvalOfAModelThatNeverStopsEndsAndSaysSo(t *testing.T) {
 	})
 	f.order(t, `{"inject":[{"endless":true,"token_delay":"1ms"}]}`)
 	h.run(t, "eval", "coder", "--tasks", "math", "--items", "3", "--mode", "live", "--yes", "--save-measurements").
-		ends(t, exitDegraded).says(t, "did not come in time").lacks(t, "grades were kept")
+		ends(t, exitFailed).says(t, "did not come in time").lacks(t, "grades were kept")
 	h.run(t, "models", "show", "coder").ends(t, exitDone).lacks(t, "measured here")
 	if s := h.status(t); s.Node.State != "serving" {
 		t.Errorf("the engine is %s", s.Node.State)

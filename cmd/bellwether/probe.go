@@ -42,6 +42,10 @@ func (c *probeCmd) Run(e *environ) error {
 			name = f.Name
 			e.printf("%s\n", name)
 		}
+		if f.Capability == "" {
+			e.printf("  ended early: %s\n", strings.TrimRight(f.Reason, ". "))
+			return nil
+		}
 		said := f.Support.String()
 		if f.Skipped {
 			said = "skipped"

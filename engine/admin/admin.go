@@ -453,6 +453,12 @@ func named(err error) (status int, code, message, remedy string) {
 	return http.StatusBadGateway, "runtime_failed", sentence(err.Error()), "See bellwether doctor."
 }
 
+// said is what went wrong and what to do, where there is one place for both.
+func said(err error) string {
+	_, _, message, remedy := named(err)
+	return strings.TrimSpace(message + " " + remedy)
+}
+
 // sentence ends a clause as one.
 func sentence(s string) string { return strings.TrimRight(s, ". ") + "." }
 

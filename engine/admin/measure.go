@@ -124,6 +124,5 @@ func (l *lineWriter) fail(err error, line func(message string) any) {
 		trouble(l.w, err)
 		return
 	}
-	_, _, message, _ := named(err)
-	l.write(line(message))
+	l.write(line(said(err)))
 }

@@ -62,8 +62,7 @@ func (rs *Runs) begin(kind, node, model string, cancel context.CancelCauseFunc) 
 			rs.list = slices.DeleteFunc(rs.list, func(o *run) bool { return o == r })
 		case r.State == "cancelled":
 		case err != nil:
-			_, _, message, _ := named(err)
-			r.State, r.Error = "failed", message
+			r.State, r.Error = "failed", said(err)
 		default:
 			r.State, r.Percent = "done", ptr(100.0)
 		}

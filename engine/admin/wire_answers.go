@@ -176,8 +176,8 @@ type TrafficLine struct {
 	TTFTMs       *float64 `json:"ttft_ms,omitempty"`
 	TotalMs      *float64 `json:"total_ms,omitempty"`
 	OutputTokens *int     `json:"output_tokens,omitempty"`
-	Error        string   `json:"error,omitempty"`
-	Remedy       string   `json:"remedy,omitempty"`
+	Error        string   `json:"error,omitempty"`  // done: why not all of the plan were sent
+	Remedy       string   `json:"remedy,omitempty"` // of either
 
 	Passed int `json:"passed,omitempty"` // done
 	Failed int `json:"failed,omitempty"`

@@ -44,6 +44,16 @@ var holdable = map[Code]bool{
 	CodeCircuitOpen: true, CodeUncertainHold: true,
 }
 
+// Away reports whether a node takes no work at all until its owner or its state
+// changes: to ask it for something else, or again at once, is of no use.
+func (c Code) Away() bool {
+	switch c {
+	case CodeDraining, CodePressure, CodePaused, CodeBattery, CodeMeeting:
+		return true
+	}
+	return false
+}
+
 // Holdable reports whether waiting may cure the code. CodeMemory is holdable
 // only while some pool could ever hold the model: the exclusion says so itself.
 func (c Code) Holdable() bool { return holdable[c] }

@@ -78,6 +78,18 @@ func steady(r *dialect.Request, d *fleet.Deployment, most int) *dialect.Request 
 	return r
 }
 
+// patient asks at once where it may, and waits for its turn where something is
+// in the way that may pass.
+func patient(ctx context.Context, who Asker, r *dialect.Request, q Question) (*Answer, error) {
+	q.NoHold = true
+	a, err := who.Ask(ctx, r, q)
+	if err == nil || a.Failure != nil || away(err) != "" || ctx.Err() != nil {
+		return a, err
+	}
+	q.NoHold = false
+	return who.Ask(ctx, r, q)
+}
+
 // away says why a node takes no work of ours until its owner or its state
 // changes, "" for what may pass in a moment.
 func away(err error) string {
@@ -85,10 +97,10 @@ func away(err error) string {
 	if !errors.As(err, &p) {
 		return ""
 	}
-	switch fleet.Code(p.Code) {
-	case fleet.CodePaused, fleet.CodeDraining, fleet.CodeBattery, fleet.CodeMeeting, fleet.CodePressure:
-		return p.Message
-	case "shutting_down":
+	switch {
+	case fleet.Code(p.Code).Away():
+		return p.Text()
+	case p.Code == "shutting_down":
 		return "the engine is stopping"
 	}
 	return ""

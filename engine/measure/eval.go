@@ -47,6 +47,8 @@ type Eval struct {
 	// whether the model is still there to keep it for.
 	Save func(t *Target, task string, g evidence.Grade) bool
 	Now  func() time.Time
+	// Answered is how many items this run got an answer to, known when it ended.
+	Answered int
 
 	spent   float64 // seconds that asking took
 	planned float64 // what the plan gave for the same items
@@ -157,6 +159,7 @@ func (e *Eval) task(ctx context.Context, m *ModelPlan, t *TaskPlan, given *errMo
 			switch {
 			case why == nil:
 				failed = 0
+				e.Answered++
 				e.spent += o.Took
 				e.planned += t.each
 				if err := e.Journal.Record(m.target, it, o); err != nil {
@@ -220,16 +223,8 @@ func (e *Eval) item(ctx context.Context, t *Target, it *Item) (Outcome, error) {
 	return outcomeOf(a, v, e.Now()), nil
 }
 
-// ask asks at once where it may, and waits for its turn where something is in
-// the way that may pass.
 func (e *Eval) ask(ctx context.Context, t *Target, it *Item, r *dialect.Request) (*Answer, error) {
-	q := Question{Deployment: t.Deployment.ID, App: AppEval, Task: it.Task, Timeout: itemTime, NoHold: true}
-	a, err := e.Ask.Ask(ctx, r, q)
-	if err == nil || a.Failure != nil || away(err) != "" || ctx.Err() != nil {
-		return a, err
-	}
-	q.NoHold = false
-	return e.Ask.Ask(ctx, r, q)
+	return patient(ctx, e.Ask, r, Question{Deployment: t.Deployment.ID, App: AppEval, Task: it.Task, Timeout: itemTime})
 }
 
 func outcomeOf(a *Answer, v Verdict, now time.Time) Outcome {

@@ -23,7 +23,8 @@ const ProbeSuite = "probe/2"
 type Finding struct {
 	Deployment fleet.DeploymentID `json:"deployment"`
 	Name       string             `json:"name"` // of the deployment, for people
-	// Capability is one of fleet's, or context, dimensions, norm.
+	// Capability is one of fleet's, or context, dimensions, norm; "" = all that is
+	// missing, since the probe ended early.
 	Capability string    `json:"capability"`
 	Support    fleet.Tri `json:"support"` // unknown = nothing was established
 	Value      float64   `json:"value,omitempty"`
@@ -47,7 +48,9 @@ type Probe struct {
 	Now   func() time.Time
 
 	found   evidence.Probed
+	answers int    // questions that got one
 	stopped string // why nothing more is asked
+	failed  error  // of the last question that got no answer
 }
 
 // Other things a probe finds out beside fleet's capabilities.
@@ -84,9 +87,10 @@ var chatChecks = []check{
 	{findContext, (*Probe).context},
 }
 
-// Run asks and returns what was established, and why it stopped before its end,
-// "" if it did not. What an operator declared is not asked.
-func (p *Probe) Run(ctx context.Context) (evidence.Probed, string) {
+// Run asks and returns what was established, and why it ended before its end,
+// nil if it did not. Where no question got an answer nothing was established:
+// At is zero, and the error says why. What an operator declared is not asked.
+func (p *Probe) Run(ctx context.Context) (evidence.Probed, error) {
 	p.found = evidence.Probed{Suite: ProbeSuite, Results: map[fleet.Capability]fleet.Tri{}}
 	d := &p.Target.Deployment
 	if d.Can(fleet.CapEmbedding).Support != fleet.Yes && d.Can(fleet.CapChat).Support != fleet.No {
@@ -97,8 +101,14 @@ func (p *Probe) Run(ctx context.Context) (evidence.Probed, string) {
 	if d.Can(fleet.CapEmbedding).Support == fleet.Yes || d.Can(fleet.CapChat).Support == fleet.No {
 		p.embedding(ctx)
 	}
+	switch {
+	case p.answers == 0:
+		return p.found, p.failed
+	case p.stopped == "":
+		p.failed = nil // what else failed was told
+	}
 	p.found.At = p.Now()
-	return p.found, p.stopped
+	return p.found, p.failed
 }
 
 func (p *Probe) one(ctx context.Context, c check) outcome {
@@ -112,8 +122,12 @@ func (p *Probe) one(ctx context.Context, c check) outcome {
 	return c.ask(p, ctx)
 }
 
+// note keeps and tells an outcome, but for what is left out since nothing was
+// answered: that has one reason, which is Run's error.
 func (p *Probe) note(capability string, o outcome) {
 	switch {
+	case o.skipped && p.stopped != "" && p.answers == 0:
+		return
 	case o.support == fleet.Unknown:
 	case capability == findContext:
 		p.found.Context = int(o.value)
@@ -155,16 +169,20 @@ const probeTime = 3 * time.Minute
 //  3. the machine is not ours at present, or we are told to stop: likewise;
 //  4. anything else: unknown.
 func (p *Probe) ask(ctx context.Context, r *dialect.Request) (*Answer, outcome) {
-	a, err := p.Ask.Ask(ctx, r, Question{Deployment: p.Target.Deployment.ID, App: AppProbe, Timeout: probeTime, Probing: true})
+	a, err := patient(ctx, p.Ask, r, Question{Deployment: p.Target.Deployment.ID, App: AppProbe, Timeout: probeTime, Probing: true})
 	if err == nil {
+		p.answers++
 		return a, outcome{}
 	}
 	var problem *dialect.Problem
 	errors.As(err, &problem)
 	f := a.Failure
-	switch {
-	case f != nil && refuses(f): // 1
+	if f != nil && refuses(f) { // 1
+		p.answers++
 		return nil, no("the runtime refuses it: %s", f.Message)
+	}
+	p.failed = err
+	switch {
 	case f != nil && f.Class == fleet.FailTimeout, problem != nil && problem.Code == "timeout": // 2
 		p.stopped = "an earlier question ran out of its time, and may still be running"
 		return nil, unclear("no answer came in time")
@@ -203,10 +221,6 @@ var (
 
 // embedding asks for two vectors: their width and length.
 func (p *Probe) embedding(ctx context.Context) {
-	if p.stopped != "" {
-		p.note(string(fleet.CapEmbedding), skip("%s", p.stopped))
-		return
-	}
 	r := &dialect.Request{Protocol: dialect.OpenAIEmbeddings, Embed: &dialect.Embed{Inputs: []dialect.Text{
 		dialect.Quote("The ferry leaves at noon."), dialect.Quote("Er hat die Rechnung schon bezahlt."),
 	}}}

@@ -206,6 +206,46 @@ func TestProbeDoesNotAskWhatItsOperatorDeclared(t *testing.T) {
 	}
 }
 
+// A probe that nobody answered is none: it has no time, and one reason.
+func TestAProbeThatGotNoAnswerEstablishesNothing(t *testing.T) {
+	embedding := target("e")
+	embedding.Deployment.Capabilities = fleet.Capabilities{fleet.CapEmbedding: {Support: fleet.Yes, Source: fleet.SourceRuntime}}
+	late := func() (*Answer, error) {
+		return fails(fleet.Failure{Class: fleet.FailTimeout, Message: "late", MayRun: true})
+	}
+	for name, c := range map[string]struct {
+		target Target
+		answer func() (*Answer, error)
+		told   int // findings
+		asked  int
+	}{
+		"paused":               {target("m"), func() (*Answer, error) { return refused(fleet.CodePaused) }, 0, 1},
+		"paused, of embedding": {embedding, func() (*Answer, error) { return refused(fleet.CodePaused) }, 0, 1},
+		"no memory":            {target("m"), func() (*Answer, error) { return refused(fleet.CodeMemory) }, 0, 2}, // it waited for some
+		"late":                 {target("m"), late, 1, 1},
+		"a runtime that fails": {target("m"), func() (*Answer, error) {
+			return fails(fleet.Failure{Class: fleet.FailStatus, Status: 500, Message: "broke"})
+		}, len(chatChecks), 7},
+	} {
+		who, told := &someone{answer: func(int, *dialect.Request, Question) (*Answer, error) { return c.answer() }}, 0
+		p := Probe{Target: c.target, Ask: who, Watch: func(Finding) { told++ }, Now: time.Now}
+		got, err := p.Run(t.Context())
+		if err == nil || !got.At.IsZero() || len(got.Results) != 0 || told != c.told || len(who.asked) != c.asked {
+			t.Errorf("%s: %+v, %v; %d findings of %d questions", name, got, err, told, len(who.asked))
+		}
+	}
+	n := 0
+	p := Probe{Target: target("m"), Watch: func(Finding) {}, Now: time.Now, Ask: &someone{answer: func(i int, r *dialect.Request, q Question) (*Answer, error) {
+		if n++; n > 1 {
+			return refused(fleet.CodePaused)
+		}
+		return able(i, r, q)
+	}}}
+	if got, err := p.Run(t.Context()); err == nil || got.At.IsZero() || got.Results[fleet.CapTools] != fleet.Yes {
+		t.Errorf("paused after an answer: %+v, %v", got, err)
+	}
+}
+
 func TestContextIsStepwiseAndBounded(t *testing.T) {
 	long := target("m")
 	long.Deployment.LoadedContext, long.Bandwidth = 262144, 400

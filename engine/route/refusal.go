@@ -76,17 +76,28 @@ func (d *Decision) heldOut(p *dialect.Problem, q *Query) {
 		switch {
 		case d.Refused != nil: // it had a place, and the node refused it until the time was up
 			p.Code = string(d.Refused.Code)
-			p.Message = fmt.Sprintf("no machine could serve %s in time: %s refused it: %s.", q.Model, d.nodeName(d.Chosen.Node), d.Refused.Reason)
+			p.Message = fmt.Sprintf("no machine could serve %s in time: %s refused it: %s.", d.asked(q), d.nodeName(d.Chosen.Node), d.Refused.Reason)
+			_, remedy := RefusalWords(d.Refused, d.nodeName(d.Chosen.Node))
+			p.Remedy = cmp.Or(remedy, p.Remedy)
 		case d.because("settling"):
-			p.Message = fmt.Sprintf("no machine could serve %s in time: not every machine has said yet what it holds, which takes a few seconds after a start.", q.Model)
+			p.Message = fmt.Sprintf("no machine could serve %s in time: not every machine has said yet what it holds, which takes a few seconds after a start.", d.asked(q))
 		default:
-			p.Message = fmt.Sprintf("no machine could serve %s in time.", q.Model)
+			p.Message = fmt.Sprintf("no machine could serve %s in time.", d.asked(q))
 		}
 		return
 	}
 	p.Code = string(x.Code)
-	p.Message = fmt.Sprintf("no machine could serve %s in time: %s.", q.Model, Render(x).Reason)
+	p.Message = fmt.Sprintf("no machine could serve %s in time: %s.", d.asked(q), Render(x).Reason)
 	_, p.Remedy = Sentences(x)
+}
+
+// asked is what was asked for as people call it: of a deployment, its machine's
+// name in the place of the id.
+func (d *Decision) asked(q *Query) string {
+	if id, ok := fleet.ParseDeploymentID(q.Model); ok {
+		return d.called(id)
+	}
+	return q.Model
 }
 
 // because reports whether a reason of that code stands in the decision.
@@ -121,7 +132,7 @@ func (d *Decision) byExclusion(p *dialect.Problem, q *Query) {
 		p.Param = "messages"
 		p.Counted = strings.Trim(nearest.howCounted(), " ()")
 		_, p.Remedy = Sentences(nearest)
-		p.Message = fmt.Sprintf("this request needs %s tokens%s, and the largest context of %s is %s.", comma(int64(need)), nearest.howCounted(), q.Model, comma(int64(most)))
+		p.Message = fmt.Sprintf("this request needs %s tokens%s, and the largest context of %s is %s.", comma(int64(need)), nearest.howCounted(), d.asked(q), comma(int64(most)))
 	case fleet.CodeFieldNotHonoured:
 		p.Param = x.text(0)
 	case fleet.CodeCapability:
@@ -287,12 +298,12 @@ func (d *Decision) byDispatcher(p *dialect.Problem, q *Query) (ok bool) {
 		p.Remedy = "Wait for one to end, or raise clients.max_in_flight."
 		p.RetryAfter = retryBusy
 	case RefuseBackPressure:
-		p.Message = fmt.Sprintf("the runtime that serves %s is full: its own queue takes no more.", q.Model)
+		p.Message = fmt.Sprintf("the runtime that serves %s is full: its own queue takes no more.", d.asked(q))
 		p.Remedy = "Try again in a moment."
 		p.RetryAfter = retryBusy
 	case RefuseRetries:
 		p.Retry = no()
-		p.Message = fmt.Sprintf("%s failed wherever it was tried.", q.Model)
+		p.Message = fmt.Sprintf("%s failed wherever it was tried.", d.asked(q))
 		p.Remedy = "See the failed attempts in the decision record."
 	case RefuseUnused:
 		p.Message = "a place was granted twice and not used in time."

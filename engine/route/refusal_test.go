@@ -85,6 +85,7 @@ func TestRefusalsNameStatusReasonAndRemedy(t *testing.T) {
 		"absent there":        {home + "node attic\nask m node attic", false, 404, "model_not_found", "model 'm' not found on node attic", "installed on studio", "model", no, 0},
 		"ask to pull":         {home + "ask qwen9:1b may_pull", false, 503, "waiting_for_approval", "waiting for approval", "bellwether models pull qwen9:1b", "", no, 30 * time.Second},
 		"paused, held":        {home + "node studio paused\nask m", true, 503, "paused", "no machine could serve m in time: studio is paused", "Resume it", "", yes, 5 * time.Second},
+		"paused, held, by id": {home + "node studio paused pause_reason \"paused by its owner\"\nask n1/ollama/m", true, 503, "paused", "no machine could serve studio/ollama/m in time: studio is paused by its owner.", "Resume it", "", yes, 5 * time.Second},
 		"full, held": {home + "node studio\n pool unified limit 10GB margin 2GB\n holds ollama/m bytes 7GB\n model ollama/x weights 6GB caps llm\nlane n1/ollama/m running 1\nask x", true, 503, "memory",
 			"x needs 6.9 GB", "Wait until running work ends", "", yes, 5 * time.Second},
 		"settling, held":      {home + "unsettled\nask nobody", true, 503, "no_capacity", "no machine could serve nobody in time: not every machine has said yet what it holds", "Try again", "", yes, 5 * time.Second},
@@ -171,7 +172,7 @@ func TestWhatTheNodeSaidIsInTheRefusal(t *testing.T) {
 	d := Decide(step.View, step.Policy, &step.Query)
 	d.Refused = &fleet.Refusal{Code: fleet.CodePaused, Reason: "paused by its owner"}
 	p := RefusalProblem(d, &step.Query, true)
-	if p.Status != 503 || p.Code != "paused" || p.Message != "no machine could serve m in time: studio refused it: paused by its owner." {
-		t.Errorf("%d %s %s", p.Status, p.Code, p.Message)
+	if p.Status != 503 || p.Code != "paused" || p.Message != "no machine could serve m in time: studio refused it: paused by its owner." || !strings.Contains(p.Remedy, "bellwether resume") {
+		t.Errorf("%d %s %s %s", p.Status, p.Code, p.Message, p.Remedy)
 	}
 }

@@ -3,6 +3,7 @@ package route
 import (
 	"fmt"
 	"strconv"
+	"strings"
 
 	"bellwether/engine/fleet"
 )
@@ -43,6 +44,19 @@ func words(x Exclusion) (reason, remedy string) {
 	}
 }
 
+// RefusalWords returns in whole sentences why a node refused work, and what to
+// do where its state as a whole is in the way ("" for others).
+func RefusalWords(r *fleet.Refusal, node string) (reason, remedy string) {
+	x := Exclusion{Code: r.Code, Operands: []any{node, "", -1}}
+	switch {
+	case r.Code == fleet.CodePaused:
+		x.Operands[1] = r.Reason
+	case !r.Code.Away():
+		return x.sentence(r.Reason), ""
+	}
+	return Sentences(x)
+}
+
 func boundWords(x Exclusion) (reason, remedy string) {
 	if x.text(0) == boundNode {
 		return "the request names the node " + x.text(1), "leave X-Fleet-Node out, or name a node that can serve it"
@@ -70,7 +84,10 @@ func nodeWords(x Exclusion) (reason, remedy string) {
 		return node + " is out of memory for now (critical pressure)", "close programs on " + node + ", or wait"
 	case fleet.CodePaused:
 		reason = node + " is paused"
-		if why := x.text(1); why != "" {
+		switch why := x.text(1); {
+		case strings.HasPrefix(why, "paused "): // by its owner: a whole sentence of its own
+			reason = node + " is " + why
+		case why != "":
 			reason += ": " + why
 		}
 		if left := x.number(2); left >= 0 {

@@ -51,6 +51,7 @@ var everyExclusion = []struct {
 	{Exclusion{fleet.CodePressure, []any{"studio"}, true}, "critical pressure", "close programs on studio"},
 	{Exclusion{fleet.CodePaused, []any{"studio", "lunch", 3300}, true}, "studio is paused: lunch, for 55 min more", "bellwether resume"},
 	{Exclusion{fleet.CodePaused, []any{"studio", "", -1}, true}, "studio is paused", "bellwether resume"},
+	{Exclusion{fleet.CodePaused, []any{"studio", "paused by its owner", -1}, true}, "studio is paused by its owner", "bellwether resume"},
 	{Exclusion{fleet.CodeBattery, []any{"studio", "own"}, true}, "studio runs on battery", "plug it in"},
 	{Exclusion{fleet.CodeMeeting, []any{"studio", "camera"}, true}, "studio is in a meeting (camera)", "meetings.ignore"},
 	{Exclusion{fleet.CodeBusy, []any{"studio"}, true}, "busy with its owner's work", "capacity.learning"},
