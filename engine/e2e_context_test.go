@@ -111,3 +111,24 @@ func TestALongTextIsEmbeddedAsOllamaDoes(t *testing.T) {
 		t.Errorf("told not to cut: %d %s", a.Status, a.Body)
 	}
 }
+
+// How long a model may think is a guess, and refuses no prompt that fits: the
+// runtime answers as far as its context goes.
+func TestAThinkingModelWithASmallContextAnswersShortPrompts(t *testing.T) {
+	think := runtimetest.FakeConfig{Kind: runtimetest.LlamaServer, Context: 4096, Models: []runtimetest.FakeModel{{Name: "think", Think: true, Context: 4096}}}
+	r := newRig(t, spec{config: quick, fakes: map[string]runtimetest.FakeConfig{"llama": think}})
+	for name, ask := range map[string]struct{ path, members string }{
+		"chat":             {"/v1/chat/completions", `"messages":[{"role":"user","content":"q"}]`},
+		"chat, high":       {"/v1/chat/completions", `"max_tokens":32000,"reasoning_effort":"high","messages":[{"role":"user","content":"q"}]`},
+		"responses, high":  {"/v1/responses", `"reasoning":{"effort":"high"},"input":"q"`},
+		"as Claude Code":   {"/v1/messages", `"max_tokens":32000,"thinking":{"type":"adaptive"},"output_config":{"effort":"high"},"messages":[{"role":"user","content":"q"}]`},
+		"messages, budget": {"/v1/messages", `"max_tokens":32000,"thinking":{"type":"enabled","budget_tokens":10000},"messages":[{"role":"user","content":"q"}]`},
+	} {
+		if a := r.post(t, ask.path, `{"model":"think",`+ask.members+`}`); a.Status != 200 {
+			t.Errorf("%s: %d %s", name, a.Status, a.Body)
+		}
+	}
+	if a := r.post(t, "/v1/messages", messagesWire.body("think", prose(60_000), false)); a.Status != 400 || !strings.Contains(string(a.Body), "prompt is too long: ") {
+		t.Errorf("too long in truth: %d %s", a.Status, a.Body)
+	}
+}

@@ -20,7 +20,8 @@ type contextPlan struct {
 	send   int  // tokens per slot to load with or keep, 0 = the runtime's own
 	size   int  // the window in force then, 0 = unknown
 	reload bool // loaded with another window, which the request cannot use
-	// doubt is set when the prompt is too long by our estimate alone: it may fit.
+	// doubt is set when the need is over the window by our estimate alone, of the
+	// prompt or of what is thought and answered: it serves where nothing else does.
 	doubt bool
 }
 
@@ -61,8 +62,8 @@ func (j *judge) planContext(c *cand) {
 	p := &c.ctx
 	p.need = t.Input + t.Output + t.Reasoning
 	p.offers = settable(c.dep)
-	j.shrinkOutput(c)
-	p.doubt = p.offers > 0 && p.need > p.offers && j.overlong(c) <= t.Input-c.least
+	j.shrink(c)
+	p.doubt = p.offers > 0 && p.need > p.offers && c.mayFit(p.offers)
 	loaded, inMemory := 0, c.state == fleet.Loaded || c.state == fleet.Loading
 	if inMemory {
 		loaded = c.dep.LoadedContext
@@ -116,45 +117,63 @@ func (j *judge) planContext(c *cand) {
 	}
 }
 
-// keepContext keeps the loaded window where memory has no room for a larger one
-// and the prompt may fit the one there is. False where it cannot.
-func (j *judge) keepContext(c *cand) bool {
-	p, t, loaded := &c.ctx, c.Tokens, c.dep.LoadedContext
-	if !p.reload || j.q.Needs.NumCtx > loaded || c.least+t.Output+t.Reasoning > loaded {
+// lessContext takes a smaller window where memory has no room for that of the
+// whole need, if the request may fit it: the loaded one, else the least that is
+// ever chosen. False where it cannot, or where that spares too little.
+func (j *judge) lessContext(c *cand, short Exclusion) bool {
+	less := usualContext
+	if c.inMemory() {
+		less = c.dep.LoadedContext
+	}
+	if c.ctx.send <= less || j.q.Needs.NumCtx > less || !c.mayFit(less) {
 		return false
 	}
-	p.offers, p.send, p.size, p.reload, p.doubt = loaded, loaded, loaded, false, true
+	spared := c.mem.need - j.ledgerNeed(c, less)
+	if !c.inMemory() && short.number(2)-spared > short.number(3) {
+		return false
+	}
+	c.ctx = contextPlan{need: c.ctx.need, offers: less, send: less, size: less, doubt: true}
 	c.note("context_doubtful")
 	return true
 }
 
-// shrinkOutput lets a request with a large output limit into a window that holds
-// its prompt and a usual answer: agents ask for thousands of tokens as a habit,
-// and the limit is clamped to what is left. Where the model's habit is known it
-// is the need, and nothing is shrunk.
-func (j *judge) shrinkOutput(c *cand) {
-	p, t := &c.ctx, &c.Tokens
-	if p.offers == 0 || p.need <= p.offers || !j.shrinkable(c) {
+// shrink lets a request whose length is guessed into a window that holds its
+// prompt and a usual answer: agents ask for thousands of tokens as a habit, and
+// how long a model thinks nobody knows before. What the model was seen to take
+// is not shrunk.
+func (j *judge) shrink(c *cand) {
+	p, t, task := &c.ctx, &c.Tokens, j.q.Needs.PrimaryTask
+	left := p.offers - t.Input
+	if p.offers == 0 || p.need <= p.offers || left < min(t.Output, usualOutput) {
 		return
 	}
-	if left := p.offers - t.Input - t.Reasoning; left >= usualOutput {
-		t.Output = left
-		p.need = p.offers
+	if c.habits.ReasoningAt(task).N < fewAnswers {
+		t.Reasoning = min(t.Reasoning, max(0, left-t.Output))
 	}
+	if c.habits.OutputAt(task).N < fewAnswers {
+		t.Output = min(t.Output, max(usualOutput, left-t.Reasoning))
+	}
+	p.need = t.Input + t.Output + t.Reasoning
 }
 
-func (j *judge) shrinkable(c *cand) bool {
-	return c.Tokens.Output > usualOutput && c.habits.OutputAt(j.q.Needs.PrimaryTask).N < fewAnswers
+// mayFit reports whether a window is not surely too small. How long the answer
+// and the thinking before it become is a guess, whoever makes it, and refuses
+// nobody: a runtime answers as far as its window goes.
+func (c *cand) mayFit(window int) bool { return c.least+c.shortAnswer(window) <= window }
+
+// shortAnswer is what a prompt must leave of a window: agents shorten their
+// history only when told to, and an answer of a few words would not tell them.
+func (c *cand) shortAnswer(window int) int {
+	return min(c.Tokens.Output, usualOutput, window/leastShare)
 }
 
-// overlong is by how many tokens the prompt of a request that does not fit is too
-// long.
-func (j *judge) overlong(c *cand) int {
-	output := c.Tokens.Output
-	if j.shrinkable(c) {
-		output = usualOutput
-	}
-	return c.Tokens.Input + output + c.Tokens.Reasoning - c.ctx.offers
+// leastShare is which part of a window is left for the shortest answer.
+const leastShare = 16
+
+// overlong is by how many tokens the prompt is too long by our estimate; none
+// or less where it is what is thought and answered that may not fit.
+func (c *cand) overlong() int {
+	return c.Tokens.Input + c.shortAnswer(c.ctx.offers) - c.ctx.offers
 }
 
 // stepUp is the smallest power of two that holds n, but never above the
@@ -173,7 +192,7 @@ func stepUp(n, most int) int {
 // likelyInput is how much of the window the prompt takes; of one that was let in
 // although our estimate is over it, the least that it may be.
 func (c *cand) likelyInput() int {
-	if c.ctx.doubt {
+	if c.ctx.doubt && c.overlong() > 0 {
 		return c.least
 	}
 	return c.Tokens.Input

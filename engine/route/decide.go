@@ -247,7 +247,7 @@ func (j *judge) otherModel() *cand {
 	}
 	j.wants[best.want].name = best.dep.ID.Model
 	// Those that did not survive were never asked for: only their number counts.
-	j.cands = slices.DeleteFunc(j.cands, func(c *cand) bool { return c.want == best.want && len(c.out) > 0 })
+	j.cands = slices.DeleteFunc(j.cands, func(c *cand) bool { return c.want == best.want && !j.serves(c) })
 	return best
 }
 

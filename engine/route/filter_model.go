@@ -56,7 +56,7 @@ func (j *judge) checkModel(c *cand) {
 }
 
 // checkContext: what the runtime itself cuts need not fit, and what may fit is
-// for it to count.
+// for it to find out.
 func (j *judge) checkContext(c *cand) {
 	n, p := &j.q.Needs, &c.ctx
 	if p.offers == 0 || p.need <= p.offers {
@@ -80,19 +80,24 @@ func (j *judge) checkContext(c *cand) {
 // others surely hold the request.
 func (j *judge) tellDoubts() {
 	for _, c := range j.cands {
-		if c.ctx.doubt {
+		if c.ctx.doubt && len(c.out) == 0 {
 			j.tooSmall(c)
 		}
 	}
 }
 
+// tooSmall says what a request takes at least; where its prompt fits, with all
+// that it may think and answer.
 func (j *judge) tooSmall(c *cand) {
-	n, p := &j.q.Needs, &c.ctx
-	estimate := n.Tokens.Input
+	n, p, over := &j.q.Needs, &c.ctx, c.overlong()
+	need, estimate := p.need, n.Tokens.Input
+	if over > 0 {
+		need = p.offers + over
+	}
 	if c.counted {
 		estimate = -1
 	}
-	c.exclude(fleet.CodeContext, false, p.need, p.offers, c.node.Name, c.dep.Kind, c.dep.MaxContext, c.Tokens.Input, j.overlong(c), estimate, c.Factor)
+	c.exclude(fleet.CodeContext, false, need, p.offers, c.node.Name, c.dep.Kind, c.dep.MaxContext, c.Tokens.Input, over, estimate, c.Factor)
 }
 
 // Kinds of the admission exclusion: its first operand.

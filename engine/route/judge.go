@@ -232,8 +232,9 @@ func (j *judge) judge(c *cand) {
 	j.checkModel(c)
 	c.out = append(c.out, c.node.out...)
 	others := len(c.out)
-	if j.planMemory(c); len(c.out) > others && j.keepContext(c) {
+	if j.planMemory(c); len(c.out) > others && j.lessContext(c, c.out[others]) {
 		c.out, c.mem = c.out[:others], memoryPlan{}
+		j.planMemory(c)
 	}
 	c.Slots = j.slots(c)
 	j.checkPlace(c)

@@ -76,7 +76,7 @@ func (j *judge) planMemory(c *cand) {
 	}
 	c.mem.load = true
 	size := c.dep.Size()
-	c.mem.need = j.ledgerNeed(c)
+	c.mem.need = j.ledgerNeed(c, c.ctx.send)
 	if size == 0 {
 		c.mem.unknown = true
 		c.note("size_unknown")
@@ -99,7 +99,7 @@ func (j *judge) planMemory(c *cand) {
 
 // ledgerNeed is the measured size, else weights x 1.15, and what a window
 // larger than the one it was measured with adds.
-func (j *judge) ledgerNeed(c *cand) int64 {
+func (j *judge) ledgerNeed(c *cand, window int) int64 {
 	size, _ := budget.Size(c.dep)
 	if !size.Known {
 		return 0
@@ -108,7 +108,7 @@ func (j *judge) ledgerNeed(c *cand) int64 {
 	if c.dep.LoadedContext > 0 {
 		with = c.dep.LoadedContext
 	}
-	more := int64(max(0, c.ctx.send-with))
+	more := int64(max(0, window-with))
 	return size.V + more*c.dep.KVBytesToken*int64(max(1, c.dep.Slots))
 }
 
@@ -260,8 +260,8 @@ const (
 	memoryCount = "count" // the runtime keeps no more models
 )
 
-// excludeMemory says what is missing. Waiting cures it unless even an empty
-// pool could not hold the model.
+// excludeMemory says what is missing: after what it needs comes what there is.
+// Waiting cures it unless even an empty pool could not hold the model.
 func (j *judge) excludeMemory(c *cand, shares []share, short *shortage, limit, count int) {
 	for i, s := range shares {
 		if short.bytes(i) <= 0 {

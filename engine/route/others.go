@@ -47,7 +47,7 @@ func (j *judge) checkOther(n *nodeView, d *fleet.Deployment, out *[len(counted)]
 	out[idxCapability] = j.lacks(d)
 	out[idxRemoteImage] = q.RemoteImage && !j.p.RemoteImages
 	if most := settable(d); most > 0 && !q.Truncates {
-		out[idxContext] = q.Tokens.Input+q.Tokens.Output > most
+		out[idxContext] = q.Tokens.Input > most
 	}
 	for _, f := range q.Fields {
 		out[idxField] = out[idxField] || !d.Honour(f)

@@ -65,10 +65,10 @@ func TestRefusalsNameStatusReasonAndRemedy(t *testing.T) {
 		"list, nobody can":         {home + many + "ask a1 fallbacks a2 audio", false, 400, "unsupported_capability", "None of the 2 models asked for supports audio.", "Ask for a model that does", "messages", no, 0},
 		"no model":                 {"ask m", false, 404, "model_not_found", "model 'm' not found.", "bellwether models pull m", "model", no, 0},
 		"auto":                     {"node studio memory 64GB bandwidth 400\n pool unified limit 60GB free 40GB\n runtime ollama pool unified\n model ollama/embed weights 300MB caps embed\nask auto", false, 404, "model_not_found", "model 'auto' not found: no machine has a chat model for auto to choose", "bellwether models pull NAME", "model", no, 0},
-		"claude":                   {home + "ask claude-opus-4-5 may_pull in 19000", false, 400, "context_length_exceeded", "the largest context of claude-opus-4-5 is 8,192", "Shorten the prompt by at least 11,832 tokens, or use a model with a larger context.", "messages", no, 0},
+		"claude":                   {home + "ask claude-opus-4-5 may_pull in 19000", false, 400, "context_length_exceeded", "the largest context of claude-opus-4-5 is 8,192", "Shorten the prompt by at least 11,320 tokens, or use a model with a larger context.", "messages", no, 0},
 		"empty alias":              {home + "alias x profile fast tags gpu\nask x", false, 404, "model_not_found", "no machine has a chat model with the tags of x: gpu", "tags: [gpu]", "model", no, 0},
 		"absent alias":             {home + "alias x models gone\nask x", false, 404, "model_not_found", "none of its alias's models is installed (gone)", "Fetch one with `bellwether models pull NAME`, or change aliases.x.models.", "model", no, 0},
-		"too long":                 {home + "ask m in 17000 out 1024", false, 400, "context_length_exceeded", "needs 18,024 tokens, and the largest context of m is 8,192", "Shorten the prompt by at least 9,832 tokens, or use a model with a larger context.", "messages", no, 0},
+		"too long":                 {home + "ask m in 17000 out 1024", false, 400, "context_length_exceeded", "needs 17,512 tokens, and the largest context of m is 8,192", "Shorten the prompt by at least 9,320 tokens, or use a model with a larger context.", "messages", no, 0},
 		"no tools":                 {home + "ask m tools", false, 400, "unsupported_capability", "not known whether m supports tools", "`bellwether probe m`, or declare tools under deployments[].capabilities", "tools", no, 0},
 		"wrong role":               {home + "ask embed", false, 400, "unsupported_capability", "embed does not support chat.", "chat model", "", no, 0},
 		"field":                    {home + "ask m fields logprobs", false, 400, "unsupported_parameter", "ollama does not honour logprobs", "Leave logprobs out", "logprobs", no, 0},
@@ -113,8 +113,8 @@ func TestRefusalsNameStatusReasonAndRemedy(t *testing.T) {
 // Anthropic clients compact when they read both numbers in a fixed wording.
 func TestContextRefusalCarriesBothNumbers(t *testing.T) {
 	_, p := refused(t, home+"ask m in 17000 out 1024 fallbacks m2", false)
-	if p.Tokens != 18024 || p.MaxTokens != 8192 {
-		t.Errorf("%d of %d, want 18024 of 8192: the largest of the listed", p.Tokens, p.MaxTokens)
+	if p.Tokens != 17512 || p.MaxTokens != 8192 {
+		t.Errorf("%d of %d, want 17512 of 8192: the largest of the listed", p.Tokens, p.MaxTokens)
 	}
 }
 

@@ -77,16 +77,12 @@ func constraintWords(x Exclusion) (reason, remedy string) {
 // where that is not known can it be said. Other runtimes fix the window when they
 // start, and can be started with a larger one as far as the model goes.
 func contextWords(x Exclusion) (reason, remedy string) {
-	need, offers, most := x.number(0), x.number(1), x.number(4)
-	reason = "needs " + comma(need) + " tokens" + x.howCounted() + ", offers " + comma(offers)
-	over := need - offers
-	if x.operand(6) != nil {
-		over = x.number(6)
+	need, offers, most, over := x.number(0), x.number(1), x.number(4), x.number(6)
+	needs, shorten := "needs ", "shorten the prompt by at least "+comma(over)+" tokens"
+	if over <= 0 { // it is the answer that may be long
+		needs, shorten = "may need ", "ask for at most "+comma(offers-x.number(5))+" tokens of output (max_tokens)"
 	}
-	shorten := "shorten the prompt by at least " + comma(over) + " tokens"
-	if input := x.number(5); input >= 0 && over >= input && offers > input { // it is the answer that is long
-		shorten = "ask for at most " + comma(offers-input) + " tokens of output (max_tokens)"
-	}
+	reason = needs + comma(need) + " tokens" + x.howCounted() + ", offers " + comma(offers)
 	switch {
 	case x.text(3) == kindOllama && most <= 0:
 		return reason, shorten + ", or declare what the model can hold with deployments[].context"

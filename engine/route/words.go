@@ -47,7 +47,7 @@ var exclusionWords = map[fleet.Code]string{
 // noteWords are remarks on a candidate or an answer; what follows a note's colon
 // goes on after them. Of those without words that says all.
 var noteWords = map[string]string{
-	"context_doubtful":         "may be too small: the prompt is over its context by estimate, and its runtime will count",
+	"context_doubtful":         "may be too small: by estimate the request needs more than its context",
 	"context_unknown":          "its context is not known",
 	"degraded":                 "it runs worse than it could",
 	"empty_answer":             "",

@@ -39,7 +39,7 @@ export const codeWord = (code: string): string => codes[code] ?? code.replaceAll
 
 export const notes: Record<string, string> = {
   loading: 'it was being loaded', late: 'its machine reports late', reload: 'would be loaded again, with a larger context', degraded: 'it runs worse than it could', evicts: 'others would be unloaded for it',
-  size_unknown: 'its size is not known', memory_unknown: 'how much memory is free is not known', context_unknown: 'its context is not known', context_doubtful: 'may be too small: the prompt is over its context by estimate, and its runtime will count', uncertain_hold: 'a call that was given up may still run there',
+  size_unknown: 'its size is not known', memory_unknown: 'how much memory is free is not known', context_unknown: 'its context is not known', context_doubtful: 'may be too small: by estimate the request needs more than its context', uncertain_hold: 'a call that was given up may still run there',
   num_ctx_capped: 'the context asked for is more than it has', num_ctx_reload: 'would be loaded again for the context asked for', num_ctx_dropped: 'the context asked for is left out: the loaded one is enough',
   input_cut: 'the runtime cuts off what of an input is over its context', output_clamped: 'a smaller output limit: its context leaves no more', thinking_room: 'a larger output limit: it thinks before it answers',
   same_weights_as: 'has the same weights as', slots_learned: 'its slots are learnt from waits:', task_asked: 'asked what it is about:', task_not_asked: 'not asked what it is about:',
