@@ -107,6 +107,19 @@ func (m Member) wholeAs(into *int) *fault {
 	return nil
 }
 
+// int32 checks for a number that a runtime can hold in 32 bits. It cuts off what
+// is behind the point.
+func (m Member) int32() *fault {
+	var v *float64
+	if f := m.float(&v); f != nil || v == nil {
+		return f
+	}
+	if *v < math.MinInt32 || *v > math.MaxInt32 {
+		return (&fault{what: "the number is out of range"}).in(m.Name)
+	}
+	return nil
+}
+
 // atLeast reads a whole number that may not be smaller.
 func (m Member) atLeast(least int, into *int) *fault {
 	n := least

@@ -134,6 +134,10 @@ func (r *Request) readOllama(m Member) *fault {
 		return m.boolean(&r.Logprobs)
 	case "top_logprobs":
 		return m.count(&r.TopLogs)
+	case "_debug_render_only":
+		if string(m.Value) == "true" {
+			return (&fault{what: "the answer would be the prompt, and no completion", remedy: "Ask the runtime itself."}).in(m.Name)
+		}
 	case "max_output_tokens", "max_tokens", "temperature", "top_p", "top_k", "seed", "stop", "tool_choice":
 		// ollama-ai-provider and others put them here, where the runtime does
 		// not look either: whatever they hold is no error.
@@ -143,7 +147,9 @@ func (r *Request) readOllama(m Member) *fault {
 }
 
 // readOptions keeps the options as sent and reads those that routing and
-// other runtimes need. A limit of 0 or below is none, as Ollama reads it.
+// other runtimes need. All that Ollama knows are checked: it answers one of
+// another type as a failure of its own, and ends over a number that is none of
+// its machine's. A limit of 0 or below is none, as Ollama reads it.
 func (r *Request) readOptions(m Member) *fault {
 	if f := m.object(); f != nil {
 		return f
@@ -174,7 +180,15 @@ func (r *Request) readOptions(m Member) *fault {
 		case "seed":
 			f = o.integer(&s.Seed)
 		case "stop":
-			f = r.stop(o)
+			if f = o.array(); f == nil {
+				f = r.stop(o)
+			}
+		case "num_keep", "repeat_last_n", "num_batch", "num_gpu", "main_gpu", "num_thread", "draft_num_predict":
+			f = o.int32()
+		case "typical_p":
+			f = o.float(new(*float64))
+		case "use_mmap":
+			f = o.boolean(new(bool))
 		}
 		if f != nil {
 			return f.in(m.Name)

@@ -146,7 +146,8 @@ func (r *remote) withoutKey(words string) string {
 //  2. 408: asked again elsewhere; 429 and "server busy": back-pressure;
 //  3. 503 while loading: back-pressure too, with its own code;
 //  4. 401, 403: this runtime's settings are wrong, not the request;
-//  5. any other 4xx, and 501: the request is at fault and would be everywhere;
+//  5. any other 4xx, 501, and what says so whatever its status: the request is
+//     at fault and would be everywhere;
 //  6. the rest: the runtime failed.
 func failureOf(status int, contentType string, body []byte) *fleet.Failure {
 	said := errorText(status, contentType, body)
@@ -176,7 +177,7 @@ func failureOf(status int, contentType string, body []byte) *fleet.Failure {
 		strings.Contains(lower, "tokens) is too large to process"): // an embedding's input, by llama-server, as 500
 		f.Code, f.Caller = CodeContextExceeded, true
 		f.Tokens, f.Context = said.counts()
-	case status >= 400 && status < 500:
+	case status >= 400 && status < 500, said.callers():
 		f.Caller = true
 	case status == 501:
 		f.Code, f.Caller = CodeUnsupported, true
@@ -213,6 +214,17 @@ func (s *said) counts() (tokens, context int) {
 		tokens, context = count(dialect.Raw(m[1])), count(dialect.Raw(m[2]))
 	}
 	return max(0, tokens), max(0, context)
+}
+
+// reCallers finds the words for a caller's mistake that runtimes answer as a
+// failure of their own: Ollama an option's type, a template and a context of the
+// caller's (the ids of another model's tokens), llama-server turns and tools, and
+// Ollama again whatever the llama-server under it refuses.
+var reCallers = regexp.MustCompile(`^option "\w+" must be of |^detokenize error|^template: |^undefined template|^invalid format|^Failed to parse (?:messages|tools?\b)|Jinja Exception|\binput is not supported|\btype:invalid_request_error`)
+
+// callers reports whether the words are of a mistake in the request.
+func (s *said) callers() bool {
+	return s.kind == "invalid_request_error" || reCallers.MatchString(s.text)
 }
 
 // errorText finds the words in an error body: {"error":"text"}, {"error":

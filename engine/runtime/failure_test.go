@@ -46,6 +46,30 @@ func TestAnInputOverTheBatchIsTheCallersError(t *testing.T) {
 	}
 }
 
+// All of them are answered with 500, though the same request fails everywhere and
+// the next one is served.
+func TestACallersMistakeIsNoFaultOfARuntimeWhateverItsStatus(t *testing.T) {
+	for _, words := range []string{
+		`option "stop" must be of type array`, `option "stop" must be of an array of strings`,
+		`detokenize error: vector::_M_range_check: __n (which is 999999) >= this->size() (which is 270)`,
+		`template: :1: unclosed action`, `undefined template specified`,
+		`invalid format: "5"; expected "json" or a valid JSON Schema object`,
+		`Failed to parse tools: Missing tool function`, `Failed to parse messages: key 'text' not found`,
+		`Failed to parse tool call arguments as JSON: syntax error`,
+		`image input is not supported - hint: if this is unexpected, you may need to provide the mmproj`,
+		`llama-server chat error: map[code:400 message:Error: Jinja Exception: roles must alternate type:invalid_request_error]`,
+	} {
+		if f := failureOf(500, "application/json", dialect.AppendString(nil, words)); !f.Caller {
+			t.Errorf("%q is the runtime's fault: %+v", words, f)
+		}
+	}
+	for _, words := range []string{"llama-server process has terminated: exit status 1", "CUDA out of memory", "unexpected EOF"} {
+		if f := failureOf(500, "application/json", dialect.AppendString(nil, words)); f.Caller {
+			t.Errorf("%q is the caller's: %+v", words, f)
+		}
+	}
+}
+
 func TestARefusalOfALongPromptTellsItsCounts(t *testing.T) {
 	const words = "request (29605 tokens) exceeds the available context size (16384 tokens), try increasing it"
 	for name, c := range map[string]struct {

@@ -66,6 +66,7 @@ func (a *answer) said(v dialect.Raw) error {
 	if a.begun() {
 		f.Class = fleet.FailMidStream
 	}
+	f.Caller = words.callers()
 	if words.kind == "exceed_context_size_error" {
 		f.Code, f.Caller = CodeContextExceeded, true
 		f.Tokens, f.Context = words.counts()
