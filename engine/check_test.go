@@ -90,6 +90,7 @@ func sceneFaults() map[string]sceneFault {
 		"an alias without models":       {func(s *scene) { s.policy.Aliases["house"] = route.Alias{Models: []string{"gone:1b"}} }, "alias.house", isWarning, "any model of the alias house: gone:1b", "Pull", ""},
 		"an alias that lost one":        {func(s *scene) { s.policy.Aliases["house"] = route.Alias{Models: []string{"gone:1b", "qwen3:4b"}} }, "alias.house", isNote, "No machine has gone:1b", "Pull it", ""},
 		"a circuit that is open":        {func(s *scene) { s.queue.Circuits = []queue.CircuitStatus{{Deployment: id, RetryIn: 15 * time.Second}} }, "circuit.ollama/qwen3:4b", isWarning, "no requests for 15 s", "tried again by itself", ""},
+		"a circuit of one app":          {func(s *scene) { s.queue.Circuits = []queue.CircuitStatus{{Deployment: id, App: "n8n"}} }, "circuit.ollama/qwen3:4b", isWarning, "other apps are served", "options it sends", ""},
 		"a circuit that is to be tried": {func(s *scene) { s.queue.Circuits = []queue.CircuitStatus{{Deployment: id}} }, "circuit.ollama/qwen3:4b", isNote, "the next request tries", "Nothing has to be done", ""},
 		"limits of a pool that is not there": {func(s *scene) {
 			s.snap.Nodes[0].Pools = []fleet.Pool{{Name: "ram"}}

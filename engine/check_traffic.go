@@ -28,7 +28,12 @@ func (s *scene) nameOf(d fleet.DeploymentID) string {
 // checkCircuits tells of deployments that failed too often lately.
 func checkCircuits(s *scene) (out []check) {
 	for _, c := range s.queue.Circuits {
-		if c.RetryIn <= 0 {
+		switch {
+		case c.App != "":
+			out = append(out, found("circuit."+c.Deployment.Runtime+"/"+c.Deployment.Model, isWarning, "Failures of "+c.Deployment.Model, "Look at the app's last decisions, and at the options it sends; it is let in again by itself.",
+				"%s failed with what %s asks of it, and only with that: other apps are served.", s.nameOf(c.Deployment), c.App).of(c.Deployment))
+			continue
+		case c.RetryIn <= 0:
 			out = append(out, found("circuit."+c.Deployment.Runtime+"/"+c.Deployment.Model, isNote, "Failures of "+c.Deployment.Model, "Nothing has to be done; with the next request's success this is over.",
 				"%s failed often; the next request tries whether it works again.", s.nameOf(c.Deployment)).of(c.Deployment))
 			continue

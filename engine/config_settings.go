@@ -179,7 +179,7 @@ var settings = []Setting{
 	{Key: "routing.uncertain_hold", Env: []string{"FLEET_UNCERTAIN_HOLD"}, Unit: "s", Scope: scopeFleet, kind: within(0, time.Hour),
 		Doc: "How long a call whose end was not seen (it timed out, or the program was killed), and that may still be running, keeps its slot and memory. A runtime that tells what it runs ends it sooner."},
 	{Key: "routing.circuit", Env: []string{"FLEET_CIRCUIT"}, Scope: scopeFleet, kind: circuitKind{},
-		Doc: "Failures of the last so many within a time that take a deployment out; one try after 15 s, doubling to 5 min."},
+		Doc: "Failures of the last so many within a time that take a deployment out, for one app alone where only its requests fail; one try after 15 s, doubling to 5 min."},
 	{Key: "routing.timeouts.first_content", Env: []string{"FLEET_TIMEOUT_FIRST_CONTENT"}, Unit: "s", Scope: scopeFleet, kind: within(time.Second, oneDay),
 		Doc: "Time to the first content; three times the predicted load and prefill when that is longer."},
 	{Key: "routing.timeouts.stream_idle", Env: []string{"FLEET_TIMEOUT_STREAM_IDLE", "FLEET_STALE_TIMEOUT"}, Unit: "s", Scope: scopeFleet, kind: within(time.Second, oneDay),

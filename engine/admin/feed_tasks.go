@@ -276,6 +276,9 @@ func (w *watch) layQueues(now time.Time) {
 		}
 	}
 	for _, c := range q.Circuits {
+		if c.App != "" { // the lane serves the others
+			continue
+		}
 		key := c.Deployment.String()
 		v, there := lanes[key]
 		if !there {

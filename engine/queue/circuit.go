@@ -12,6 +12,10 @@ import (
 // ended calls within Window; then one try after RetryAfter, the wait doubling
 // to RetryMax with every failed try. Only runtime faults count, and only a
 // validated completion is a success.
+//
+// Not every mistake of a caller can be told from a fault: some make a runtime
+// fall over. So what fails with the requests of one app alone is kept from that
+// app alone. It is kept from everyone once others fail more often than not.
 type circuits struct {
 	by   map[fleet.DeploymentID]*circuit
 	open map[fleet.DeploymentID]route.Circuit // the view's; RetryAt is in the future while a try is under way
@@ -21,6 +25,7 @@ type circuits struct {
 type circuit struct {
 	ends    []end // last ones, oldest first
 	open    bool
+	app     string // whose requests are kept out while open, "" = everyone's
 	wait    time.Duration
 	retryAt time.Time
 	trying  *Ticket // has the one try
@@ -29,6 +34,7 @@ type circuit struct {
 
 type end struct {
 	at     time.Time
+	app    string
 	failed bool
 }
 
@@ -75,45 +81,89 @@ func (c *circuits) failed(g *grant, p route.CircuitPolicy, now time.Time) (opene
 		k = &circuit{}
 		c.by[g.dep] = k
 	}
-	if k.open {
-		if k.trying == g.ticket {
-			k.wait = min(2*k.wait, p.RetryMax)
-			k.close(c, g.dep, now)
-		}
+	app := g.ticket.q.Needs.App
+	switch {
+	case k.trying == g.ticket:
+		k.wait = min(2*k.wait, p.RetryMax)
+		k.close(c, g.dep, now)
+		return false
+	case k.open && (k.app == "" || k.app == app): // sent before it opened
 		return false
 	}
-	k.count(end{now, true}, p)
-	failures := 0
-	for _, e := range k.ends {
-		if e.failed {
-			failures++
-		}
-	}
-	if failures < p.Failures {
+	k.count(end{now, app, true}, p)
+	switch {
+	case k.open && k.failsBut(k.app):
+		k.app = ""
+	case k.open || k.failures() < p.Failures:
 		return false
+	default:
+		k.open, k.app, k.wait = true, k.blamed(), p.RetryAfter
 	}
-	k.open, k.wait, k.ends = true, p.RetryAfter, nil
+	k.ends = slices.DeleteFunc(k.ends, func(e end) bool { return k.app == "" || k.app == e.app })
 	k.close(c, g.dep, now)
 	return true
 }
 
-// close keeps everyone out for the circuit's wait.
+func (k *circuit) failures() (n int) {
+	for _, e := range k.ends {
+		if e.failed {
+			n++
+		}
+	}
+	return n
+}
+
+// blamed is the app with the most failures, "" where it fails without it too.
+func (k *circuit) blamed() (app string) {
+	of, most := map[string]int{}, 0
+	for _, e := range k.ends {
+		if e.failed {
+			of[e.app]++
+		}
+		if n := of[e.app]; n > most {
+			app, most = e.app, n
+		}
+	}
+	if k.failsBut(app) {
+		return ""
+	}
+	return app
+}
+
+// failsBut reports whether what other apps ask fails more often than not.
+func (k *circuit) failsBut(app string) bool {
+	failed, ended := 0, 0
+	for _, e := range k.ends {
+		switch {
+		case e.app == app:
+		case e.failed:
+			failed, ended = failed+1, ended+1
+		default:
+			ended++
+		}
+	}
+	return 2*failed > ended
+}
+
+// close keeps those it is open to out for its wait.
 func (k *circuit) close(c *circuits, id fleet.DeploymentID, now time.Time) {
 	k.trying, k.told, k.retryAt = nil, false, now.Add(k.wait)
-	c.open[id] = route.Circuit{Open: true, RetryAt: k.retryAt}
+	c.open[id] = route.Circuit{Open: true, App: k.app, RetryAt: k.retryAt}
 }
 
 // succeeded counts a validated completion; that of the one try heals.
 func (d *Dispatcher) succeeded(g *grant) {
-	k := d.circuits.by[g.dep]
+	k, app := d.circuits.by[g.dep], g.ticket.q.Needs.App
 	switch {
 	case k == nil:
 	case !k.open:
-		k.count(end{d.now, false}, d.policy.Circuit)
+		k.count(end{d.now, app, false}, d.policy.Circuit)
 	case k.trying == g.ticket:
 		delete(d.circuits.by, g.dep)
 		delete(d.circuits.open, g.dep)
 		d.holds.touch(g.dep.Node)
+	case k.app != "" && k.app != app:
+		k.count(end{d.now, app, false}, d.policy.Circuit)
 	}
 }
 
@@ -129,9 +179,9 @@ func (k *circuit) count(e end, p route.CircuitPolicy) {
 // trial gives the one try of an open circuit to a ticket that was placed there;
 // until it ends nobody else gets one.
 func (c *circuits) trial(id fleet.DeploymentID, t *Ticket, now time.Time) {
-	if k := c.by[id]; k != nil && k.open && k.trying == nil {
+	if k := c.by[id]; k != nil && k.trying == nil && c.open[id].KeepsOut(t.q.Needs.App) {
 		k.trying = t
-		c.open[id] = route.Circuit{Open: true, RetryAt: now.Add(k.wait)}
+		c.open[id] = route.Circuit{Open: true, App: k.app, RetryAt: now.Add(k.wait)}
 	}
 }
 
@@ -141,7 +191,7 @@ func (d *Dispatcher) giveUpTry(t *Ticket) {
 	for id, k := range d.circuits.by {
 		if k.trying == t {
 			k.trying, k.told, k.retryAt = nil, true, d.now
-			d.circuits.open[id] = route.Circuit{Open: true, RetryAt: d.now}
+			d.circuits.open[id] = route.Circuit{Open: true, App: k.app, RetryAt: d.now}
 			d.holds.touch(id.Node)
 		}
 	}

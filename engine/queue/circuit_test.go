@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"bellwether/engine/fleet"
+	"bellwether/engine/route"
 )
 
 // only a validated completion is a success, and only a fault is a failure.
@@ -57,6 +58,58 @@ func TestCircuitOpensAfterFiveFailuresAndHealsByOneTry(t *testing.T) {
 	x.submit("d", "qwen3")
 	x.submit("e", "qwen3")
 	x.want("done c ok; grant d studio; grant e studio")
+}
+
+// What a caller asks wrongly may look like a fault of the runtime, and may even
+// make it fall over. Others must not pay for it.
+func TestFailuresOfOneAppKeepOutThatAppAlone(t *testing.T) {
+	x := newFx(t, machine("studio", loaded("qwen3", 4)))
+	of := func(app string) func(*route.Query) { return func(q *route.Query) { q.Needs.App = app } }
+	fail := func(name, app string) {
+		x.submit(name, "qwen3", of(app))
+		x.use(name)
+		g := x.grants[name]
+		x.do(&released{fleet.Released{Grant: g.ID, Deployment: g.Deployment}})
+		x.do(&completed{fleet.Completed{Grant: g.ID, Outcome: fleet.OutcomeFailed, Failure: &fleet.Failure{Class: fleet.FailStatus, Status: 500}}})
+	}
+	x.submit("before", "qwen3", of("well"))
+	x.done("before")
+	for _, n := range names("f", 5) {
+		fail(n, "wrong")
+	}
+	x.log = nil
+	x.submit("a", "qwen3", of("wrong"))
+	x.submit("b", "qwen3", of("well"))
+	x.want("held a; grant b studio")
+	x.done("b")
+	fail("c", "well")
+	x.want("done b ok; grant c studio; done c failed")
+	x.submit("d", "qwen3", of("third"))
+	x.want("grant d studio") // one failure beside one success says nothing yet
+	x.done("d")
+	fail("e", "well")
+	fail("f", "third")
+	x.log = nil
+	x.submit("g", "qwen3", of("fourth"))
+	x.want("held g") // others fail more often than not: it is the runtime
+	x.pass(15 * time.Second)
+	x.want("grant a studio")
+	x.done("a")
+	x.want("done a ok; grant g studio")
+}
+
+func TestFailuresOfSeveralAppsKeepEveryoneOut(t *testing.T) {
+	x := newFx(t, machine("studio", loaded("qwen3", 4)))
+	for i, n := range names("f", 5) {
+		x.submit(n, "qwen3", func(q *route.Query) { q.Needs.App = []string{"one", "two"}[i%2] })
+		x.use(n)
+		g := x.grants[n]
+		x.do(&released{fleet.Released{Grant: g.ID, Deployment: g.Deployment}})
+		x.do(&completed{fleet.Completed{Grant: g.ID, Outcome: fleet.OutcomeFailed, Failure: &fleet.Failure{Class: fleet.FailTimeout}}})
+	}
+	x.log = nil
+	x.submit("a", "qwen3", func(q *route.Query) { q.Needs.App = "three" })
+	x.want("held a")
 }
 
 func TestOnlyRuntimeFaultsCountForTheCircuit(t *testing.T) {

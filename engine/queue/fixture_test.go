@@ -345,7 +345,7 @@ func judgeSimply(v *route.View, p *route.Policy, q *route.Query, n *fleet.Node, 
 		return plan, fleet.CodePaused
 	case slices.Contains(q.Failed, dep.ID):
 		return plan, fleet.CodeFailedBefore
-	case circuit.Open && v.Now.Before(circuit.RetryAt):
+	case circuit.KeepsOut(q.Needs.App) && v.Now.Before(circuit.RetryAt):
 		return plan, fleet.CodeCircuitOpen
 	case n.Uncertain[dep.ID] > 0:
 		return plan, fleet.CodeUncertainHold

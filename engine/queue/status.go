@@ -45,6 +45,7 @@ type HeldStatus struct {
 // CircuitStatus is one circuit that is open.
 type CircuitStatus struct {
 	Deployment fleet.DeploymentID `json:"deployment"`
+	App        string             `json:"app,omitempty"` // whose requests alone are kept out, "" = everyone's
 	RetryIn    time.Duration      `json:"retry_in"`
 }
 
@@ -101,7 +102,7 @@ func (d *Dispatcher) status() Status {
 	}
 	slices.SortStableFunc(s.Held, func(a, b HeldStatus) int { return cmp.Compare(b.Age, a.Age) })
 	for id, c := range d.view.Open {
-		s.Circuits = append(s.Circuits, CircuitStatus{id, max(0, c.RetryAt.Sub(d.now))})
+		s.Circuits = append(s.Circuits, CircuitStatus{id, c.App, max(0, c.RetryAt.Sub(d.now))})
 	}
 	slices.SortFunc(s.Circuits, func(a, b CircuitStatus) int { return a.Deployment.Compare(b.Deployment) })
 	return s

@@ -121,8 +121,8 @@ func (j *judge) checkPlace(c *cand) {
 	if slices.Contains(j.q.Failed, d.ID) {
 		c.exclude(fleet.CodeFailedBefore, false, n.Name)
 	}
-	if open, ok := j.v.Open[d.ID]; ok && open.Open && (open.RetryAt.IsZero() || j.v.Now.Before(open.RetryAt)) {
-		c.exclude(fleet.CodeCircuitOpen, true, d.ID.Model, n.Name, until(j.v.Now, open.RetryAt))
+	if open := j.v.Open[d.ID]; open.KeepsOut(j.q.Needs.App) && (open.RetryAt.IsZero() || j.v.Now.Before(open.RetryAt)) {
+		c.exclude(fleet.CodeCircuitOpen, true, d.ID.Model, n.Name, until(j.v.Now, open.RetryAt), open.App)
 	}
 	if j.bound && c.tag != j.q.Needs.IssuedBy {
 		c.exclude(fleet.CodeBound, false, boundModel, d.ID.Model)

@@ -55,7 +55,7 @@ func (j *judge) checkOther(n *nodeView, d *fleet.Deployment, out *[len(counted)]
 	rt := n.Runtime(d.ID.Runtime)
 	out[idxNoRuntime] = rt == nil || !rt.Up
 	if len(j.v.Open) > 0 {
-		out[idxCircuit] = j.v.Open[d.ID].Open
+		out[idxCircuit] = j.v.Open[d.ID].KeepsOut(q.App)
 	}
 	if size := d.Size(); d.Residency == fleet.OnDisk && size > 0 && rt != nil {
 		if p := n.pool(rt.Pool); p != nil && p.measured && size > p.available {

@@ -117,6 +117,9 @@ func pastWords(x Exclusion) (reason, remedy string) {
 		return "this request failed on " + x.text(0) + " already", "see the failed attempt in the decision record"
 	case fleet.CodeCircuitOpen:
 		reason = x.text(0) + " failed on " + x.text(1) + " too often lately"
+		if app := x.text(3); app != "" {
+			reason += " with what " + app + " asked of it, and only with that"
+		}
 		if left := x.number(2); left >= 0 {
 			return reason, "it is tried again in " + span(float64(left))
 		}

@@ -131,8 +131,11 @@ var (
 		lasts("load", func(l *Lane) *time.Duration { return &l.LoadRemaining }),
 		flag("closed", func(l *Lane) *bool { return &l.Closed }),
 	}
-	circuitFields = []field[Circuit]{future("retry", func(c *Circuit) *time.Time { return &c.RetryAt })}
-	pinFields     = []field[Pin]{
+	circuitFields = []field[Circuit]{
+		future("retry", func(c *Circuit) *time.Time { return &c.RetryAt }),
+		text("app", func(c *Circuit) *string { return &c.App }),
+	}
+	pinFields = []field[Pin]{
 		past("ago", func(p *Pin) *time.Time { return &p.At }),
 		text("identity", func(p *Pin) *string { return &p.Identity }),
 	}

@@ -140,8 +140,12 @@ func (l Lane) Depth() int { return l.Running + l.Waiting }
 // Circuit is the breaker state of a deployment.
 type Circuit struct {
 	Open    bool      `json:"open"`
+	App     string    `json:"app,omitempty"` // whose requests alone are kept out, "" = everyone's
 	RetryAt time.Time `json:"retry_at,omitzero"`
 }
+
+// KeepsOut reports whether it is open to the requests of an app.
+func (c Circuit) KeepsOut(app string) bool { return c.Open && (c.App == "" || c.App == app) }
 
 // Pin is where a session was last served with success.
 type Pin struct {
