@@ -26,22 +26,19 @@ class Notices {
   /** done says that something was done; with undo, how it is taken back. */
   done(text: string, undo: Notice['undo'] = null, undoLabel = 'Undo', of: Partial<Pick<Notice, 'about' | 'holds'>> = {}): void {
     const { about = '', holds = null } = of;
-    if (about !== '') this.list.filter((n) => n.about === about).forEach((n) => this.close(n.id));
     const id = this.#add({ kind: 'done', text, remedy: '', undo, undoLabel, about, holds });
     this.#leave(id, undo ? 10_000 : 4_000);
   }
 
-  /** problem says what went wrong and what to do. */
-  problem(err: unknown): void {
+  /** problem says what went wrong and what to do, until the same is done after all. */
+  problem(err: unknown, about = ''): void {
     if (err instanceof DOMException && err.name === 'AbortError') return;
     const text = err instanceof Error ? err.message : String(err);
     const remedy = err instanceof ApiError ? err.remedy : '';
-    const same = this.list.find((n) => n.kind === 'problem' && n.text === text);
-    if (same) this.close(same.id); // say it once, newest
     const at = Date.now();
     // That there is no answer is so until the engine is heard again; as long as it takes to read, it stays.
     const holds = err instanceof ApiError && err.status === 0 ? () => fleet.freshAt < at + 4_000 : null;
-    this.#add({ kind: 'problem', text, remedy, undo: null, undoLabel: '', about: '', holds });
+    this.#add({ kind: 'problem', text, remedy, undo: null, undoLabel: '', about: holds || about === '' ? text : about, holds });
   }
 
   close(id: number): void {
@@ -62,6 +59,7 @@ class Notices {
   }
 
   #add(n: Omit<Notice, 'id'>): number {
+    if (n.about !== '') this.list.filter((o) => o.about === n.about).forEach((o) => this.close(o.id));
     const id = this.next++;
     this.list = [...this.list.slice(-3), { ...n, id }];
     return id;
@@ -75,13 +73,13 @@ class Notices {
 
 export const notices = new Notices();
 
-/** carryOut runs a command and says what went wrong, if something did. True = it was done. */
-export async function carryOut(run: () => Promise<unknown>): Promise<boolean> {
+/** carryOut runs a command and says what went wrong, if something did; about is what its notices tell of. True = it was done. */
+export async function carryOut(run: () => Promise<unknown>, about = ''): Promise<boolean> {
   try {
     await run();
     return true;
   } catch (err) {
-    notices.problem(err);
+    notices.problem(err, about);
     return false;
   }
 }

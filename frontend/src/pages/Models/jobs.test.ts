@@ -49,6 +49,19 @@ it('a pull goes on without this window, which tells of its end', async () => {
   expect(notices.list).toHaveLength(1);
 });
 
+it('why a model was not loaded is told until it is', async () => {
+  const answers: Record<string, unknown> = { 'POST /admin/models/load': new Response(JSON.stringify({ error: { code: 'no_room', message: 'There is no room for it.' } }), { status: 409 }) };
+  engine(answers);
+  showGolden();
+  const d = Object.values(fleet.deployments).find((x) => x.residency === 'on_disk')!;
+  await orders.load(d);
+  await orders.load(d);
+  expect(notices.list.map((n) => n.text)).toEqual(['There is no room for it.']);
+  answers['POST /admin/models/load'] = { done: true };
+  await orders.load(d);
+  expect(notices.list.map((n) => n.text)).toEqual([`${d.model} is loaded.`]);
+});
+
 it('an eval and a probe go on without this window, and every window tells what comes of them', async () => {
   showGolden();
   const eval_ = { ...fleet.jobs.P9XW3C1D!, id: 'NEW' };

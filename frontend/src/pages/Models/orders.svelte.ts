@@ -3,7 +3,7 @@
 // tells every window how far they are and what came of them.
 import { lines, post, segment } from '../../lib/api';
 import { confirm } from '../../lib/confirm.svelte';
-import { fleet } from '../../lib/fleet.svelte';
+import { fleet, pausedWords } from '../../lib/fleet.svelte';
 import { bytes } from '../../lib/format';
 import { carryOut, notices } from '../../lib/notices.svelte';
 import type { DeploymentView, JobView } from '../../lib/wire';
@@ -42,12 +42,22 @@ export interface EvalWish {
 
 const loaded = (d: DeploymentView) => fleet.deployments[d.id]?.residency === 'loaded';
 
+/** hindrance says why a deployment can be neither loaded nor unloaded just now, '' = it can. */
+export function hindrance(d: DeploymentView): string {
+  if (d.residency === 'loaded') return '';
+  if (d.residency !== 'on_disk') return `It is being ${d.residency === 'loading' ? 'loaded' : 'unloaded'} just now.`;
+  return fleet.runtimes[`${d.node_id}/${d.runtime}`]?.up === false ? 'Its runtime is down.' : pausedWords(d.node_id);
+}
+
+// early says that an eval or a probe ended before all was asked, '' = it did not.
+const early = (j: JobView, model: string) => j.lines.filter((l) => l.about === '').map((l) => `The ${j.kind} of ${model} ended early: ${l.text}`)[0] ?? '';
+
 class Orders {
   /** Deployments whose order is under way. */
   busy = $state.raw<ReadonlySet<string>>(new Set());
 
   async load(d: DeploymentView): Promise<void> {
-    if (await this.#run(d, () => post('models/load', { deployment: d.id }))) notices.done(`${d.model} is loaded.`, null, '', { about: `memory ${d.id}`, holds: () => loaded(d) });
+    if (await this.#run(d, 'memory', () => post('models/load', { deployment: d.id }))) notices.done(`${d.model} is loaded.`, null, '', { about: `memory ${d.id}`, holds: () => loaded(d) });
   }
 
   /** unload frees memory; it can be taken back by loading it again. */
@@ -56,12 +66,12 @@ class Orders {
       const yes = await confirm({ title: `Unload ${d.model}?`, text: `It runs ${busyNow === 1 ? 'a request' : `${busyNow} requests`} now. What runs may break off, and the next request waits until the model is loaded again.`, action: 'Unload', holds: () => loaded(d) });
       if (!yes) return;
     }
-    if (await this.#run(d, () => post('models/unload', { deployment: d.id }))) notices.done(`${d.model} is unloaded.`, () => this.load(d), 'Load again', { about: `memory ${d.id}`, holds: () => !loaded(d) });
+    if (await this.#run(d, 'memory', () => post('models/unload', { deployment: d.id }))) notices.done(`${d.model} is unloaded.`, () => this.load(d), 'Load again', { about: `memory ${d.id}`, holds: () => !loaded(d) });
   }
 
   /** pin keeps a model, wherever it is, from being unloaded for another, or lets it go again. */
   async pin(d: DeploymentView, on: boolean): Promise<void> {
-    if (await this.#run(d, () => post(on ? 'models/pin' : 'models/unpin', { deployment: d.id }))) {
+    if (await this.#run(d, 'pin', () => post(on ? 'models/pin' : 'models/unpin', { deployment: d.id }))) {
       notices.done(on ? `${d.model} is pinned: it is never unloaded for another.` : `${d.model} is not pinned anymore.`, () => this.pin(d, !on), 'Undo', { about: `pin ${d.id}`, holds: () => fleet.deployments[d.id]?.pinned === on });
     }
   }
@@ -78,7 +88,7 @@ class Orders {
       type: d.model,
       holds: () => fleet.deployments[d.id] !== undefined,
     });
-    if (!yes || !(await this.#run(d, () => post('models/delete', { deployment: d.id })))) return false;
+    if (!yes || !(await this.#run(d, 'memory', () => post('models/delete', { deployment: d.id })))) return false;
     notices.done(`${d.model} is deleted from ${where}.`);
     return true;
   }
@@ -129,19 +139,19 @@ class Orders {
   /** evaluate begins an eval that keeps its grades. */
   async evaluate(w: EvalWish, model: string): Promise<void> {
     await carryOut(async () => this.#hear((await post<JobView>('eval', { ...w, live: true, save: true, background: true })).id, (j) => {
-      const early = j.lines.find((l) => l.about === '');
-      return early ? `The eval of ${model} ended early: ${early.text}. It goes on there when it is asked for again.` : `${model}: measured.`;
+      const said = early(j, model);
+      return said ? `${said} It goes on there when it is asked for again.` : `${model}: measured.`;
     }));
   }
 
   /** probe begins to ask a deployment what it can do. */
   async probe(id: string, model: string): Promise<void> {
-    await carryOut(async () => this.#hear((await post<JobView>('probe', { models: [id], background: true })).id, () => `${model} was asked what it can do.`));
+    await carryOut(async () => this.#hear((await post<JobView>('probe', { models: [id], background: true })).id, (j) => early(j, model) || `${model} was asked what it can do.`));
   }
 
-  async #run(d: DeploymentView, order: () => Promise<unknown>): Promise<boolean> {
+  async #run(d: DeploymentView, about: 'memory' | 'pin', order: () => Promise<unknown>): Promise<boolean> {
     this.busy = new Set(this.busy).add(d.id);
-    const done = await carryOut(order);
+    const done = await carryOut(order, `${about} ${d.id}`);
     const rest = new Set(this.busy);
     rest.delete(d.id);
     this.busy = rest;
