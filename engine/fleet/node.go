@@ -107,7 +107,10 @@ type RuntimeState struct {
 	Version string `json:"version,omitempty"`
 	Up      bool   `json:"up"`
 	Reason  string `json:"reason,omitempty"` // why it is not up, in words for a person
-	Pool    string `json:"pool"`             // main pool
+	// Unseen: no look at it has ended yet since its agent started, so what it has is
+	// not known, or as an earlier process saw it.
+	Unseen bool   `json:"unseen,omitempty"`
+	Pool   string `json:"pool"` // main pool
 	// MaxLoaded is the most models the runtime keeps at once; 0 = unknown.
 	MaxLoaded int `json:"max_loaded,omitempty"`
 	// ObservedAt is when its residency was last read with success.

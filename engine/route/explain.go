@@ -289,6 +289,8 @@ func RenderReason(r Reason) string {
 		return "waiting may cure what is in the way of " + t(0) + " on " + t(1)
 	case "warm":
 		return t(0) + " is in memory, as good as " + t(1) + " as far as is known and hardly slower or larger: loading that one would gain nothing"
+	case "unseen":
+		return "what " + t(0) + " on " + t(1) + " has is not known yet"
 	case "settling":
 		return "not every machine of the fleet has reported yet"
 	case "pull":

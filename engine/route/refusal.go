@@ -105,8 +105,12 @@ func (d *Decision) because(code string) bool {
 	return slices.ContainsFunc(d.Reasons, func(r Reason) bool { return r.Code == code })
 }
 
-// nearestHold is the first exclusion of the deployment with the fewest.
+// nearestHold is the first exclusion of the deployment with the fewest; where
+// there is none at all, that nobody could look at a runtime yet.
 func (d *Decision) nearestHold() (x Exclusion, ok bool) {
+	if i := slices.IndexFunc(d.Reasons, func(r Reason) bool { return r.Code == "unseen" }); i >= 0 {
+		return Exclusion{Code: fleet.CodeNoRuntime, Operands: d.Reasons[i].Operands, Hold: true}, true
+	}
 	least := 0
 	for _, id := range slices.SortedFunc(maps.Keys(d.Exclusions), fleet.DeploymentID.Compare) {
 		all := d.Exclusions[id]

@@ -89,6 +89,7 @@ func TestRefusalsNameStatusReasonAndRemedy(t *testing.T) {
 		"full, held": {home + "node studio\n pool unified limit 10GB margin 2GB\n holds ollama/m bytes 7GB\n model ollama/x weights 6GB caps llm\nlane n1/ollama/m running 1\nask x", true, 503, "memory",
 			"x needs 6.9 GB", "Wait until running work ends", "", yes, 5 * time.Second},
 		"settling, held":      {home + "unsettled\nask nobody", true, 503, "no_capacity", "no machine could serve nobody in time: not every machine has said yet what it holds", "Try again", "", yes, 5 * time.Second},
+		"not up yet, held":    {"node studio\n runtime ollama down why \"connection refused\"\nask qwen3:8b may_pull", true, 503, "no_runtime", "no machine could serve qwen3:8b in time: runtime ollama on studio does not answer: connection refused.", "Start ollama on studio.", "", yes, 5 * time.Second},
 		"refused by the node": {home + "ask m", true, 503, "no_capacity", "no machine could serve m in time", "Try again", "", yes, 5 * time.Second},
 	} {
 		d, p := refused(t, c.text, c.held)

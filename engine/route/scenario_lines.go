@@ -64,6 +64,7 @@ var (
 		text("version", func(r *fleet.RuntimeState) *string { return &r.Version }),
 		count("max_loaded", func(r *fleet.RuntimeState) *int { return &r.MaxLoaded }),
 		unset("down", func(r *fleet.RuntimeState) *bool { return &r.Up }),
+		flag("unseen", func(r *fleet.RuntimeState) *bool { return &r.Unseen }),
 		text("why", func(r *fleet.RuntimeState) *string { return &r.Reason }),
 	}
 	modelFields = []field[fleet.Deployment]{
