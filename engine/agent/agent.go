@@ -135,6 +135,7 @@ func (a *Agent) start(work context.Context) *state {
 	s.senseFirst()
 	s.restore(a.restored)
 	s.onConfigure(a.cfg.Settings)
+	s.recallFound()
 	s.startDiscovery()
 	return s
 }

@@ -72,7 +72,7 @@ func (s *state) heartbeat(now time.Time) fleet.Heartbeat {
 func (s *state) runtimeState(srv *server) fleet.RuntimeState {
 	r := fleet.RuntimeState{
 		Name: srv.name, Kind: srv.target.Kind, Version: srv.version, Up: srv.up, Reason: srv.reason,
-		Pool: s.mainPool(), MaxLoaded: srv.maxLoaded(), ObservedAt: srv.observedAt,
+		Pool: s.mainPool(), MaxLoaded: srv.maxLoaded(), ObservedAt: srv.observedAt, Unseen: !srv.tried,
 	}
 	if srv.adapter != nil {
 		r.Kind = srv.adapter.Target().Kind

@@ -44,6 +44,7 @@ func (m *discovered) on(s *state) {
 	s.dirty = s.dirty || !s.hello
 	for _, t := range m.targets {
 		if known := s.at(t.URL); known != nil {
+			known.recalled = false
 			s.recast(known, t)
 			continue
 		}
@@ -59,6 +60,7 @@ func (s *state) recast(srv *server, t runtime.Target) {
 		return
 	}
 	s.remove(srv)
+	delete(s.known, srv.name)
 	t.Name = s.freeName(t.Name)
 	s.add(t, false)
 }
@@ -82,6 +84,7 @@ func (s *state) declare(targets []runtime.Target) {
 	for name, srv := range s.servers {
 		if srv.declared && !wanted[name] {
 			s.remove(srv)
+			delete(s.known, name)
 		}
 	}
 }
@@ -89,9 +92,10 @@ func (s *state) declare(targets []runtime.Target) {
 func (s *state) add(t runtime.Target, declared bool) {
 	srv := &server{
 		name: t.Name, target: t, declared: declared, reason: "not looked at yet",
-		models: nil, cap: capLearner{most: s.caps[t.Name]}, polling: pulse.Round{Bound: pollTimeout + hangSlack},
+		downAt: s.now(), cap: capLearner{most: s.caps[t.Name]}, polling: pulse.Round{Bound: pollTimeout + hangSlack},
 	}
 	s.servers[t.Name] = srv
+	s.recall(srv)
 	s.dirty = true
 	s.poll(srv)
 }

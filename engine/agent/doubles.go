@@ -96,7 +96,8 @@ func (s *state) standBack(back, used *server, started time.Time) {
 	}
 	back.up, back.reason, back.oneWith, back.fails = false, reason, used.name, 0
 	back.cure = "take " + back.name + " out of runtimes in the settings"
-	back.models, back.observedAt = nil, started
+	back.models, back.leftovers, back.observedAt = nil, nil, started
+	delete(s.known, back.name)
 	// What may be in memory there is counted as the other's.
 	s.ledger.Observe(budget.Observation{Node: s.a.cfg.Node, Runtime: back.name, StartedAt: started})
 	s.tellAbsent(back)

@@ -18,14 +18,15 @@ type server struct {
 	name     string
 	target   runtime.Target
 	declared bool // by the owner; else discovered
+	recalled bool // found by an earlier process, not yet by this one
 	removed  bool // no longer wanted; late results are dropped
 
 	adapter runtime.Adapter // nil until connected
 	up      bool
-	reason  string // why it is not up
-	cure    string // what helps where it is not up, "" = to start it
-	fails   int    // failed observations in a row
-	downAt  time.Time
+	reason  string    // why it is not up
+	cure    string    // what helps where it is not up, "" = to start it
+	fails   int       // failed observations in a row
+	downAt  time.Time // or when it was first looked for
 	version string
 	leads   string // runtime.Inventory.Server
 	oneWith string // the runtime that is used in place of this one, see standsBack
@@ -35,6 +36,7 @@ type server struct {
 	reports    bool                         // it says what is in memory
 	told       int                          // the most models it says it keeps, 0 = it does not say
 	models     map[string]*fleet.Deployment // by canonical name; published values, never changed
+	leftovers  []fleet.Deployment           // see runtime.Inventory
 
 	othersAt time.Time // when work that is not ours was seen there last
 
@@ -224,7 +226,8 @@ func (m *observed) on(s *state) {
 	if srv.lookAgain.After(m.started) && srv.lookAgain.Before(srv.pollDue) {
 		srv.pollDue = srv.lookAgain
 	}
-	if srv.again || len(srv.waits) > 0 {
+	s.giveUp(srv)
+	if !srv.removed && (srv.again || len(srv.waits) > 0) {
 		s.poll(srv)
 	}
 	s.settle()
@@ -334,12 +337,14 @@ func (s *state) onSeen(srv *server, inv *runtime.Inventory, started time.Time) {
 	}
 	srv.up, srv.reason, srv.cure, srv.fails = true, "", "", 0
 	srv.version, srv.reports, srv.observedAt = inv.Version, inv.ReportsResidency, started
-	srv.told = inv.MaxLoaded
+	srv.told, srv.recalled = inv.MaxLoaded, false
+	s.know(srv, inv.Deployments)
 	srv.models = make(map[string]*fleet.Deployment, len(inv.Deployments))
 	for i := range inv.Deployments {
 		d := s.adopt(srv, inv.Deployments[i])
 		srv.models[fleet.CanonicalModel(d.ID.Model)] = d
 	}
+	srv.leftovers = inv.Leftovers
 	s.noteMoves(srv, known, before, started)
 	s.noteOthers(srv, known)
 	if inv.ReportsResidency {
@@ -389,6 +394,10 @@ func (s *state) observation(srv *server, started time.Time) budget.Observation {
 		if d.Residency != fleet.OnDisk { // one being loaded takes its memory already
 			o.Resident[d.ID] = s.need(d, srv)
 		}
+	}
+	for _, d := range srv.leftovers {
+		d.ID.Node, d.ID.Runtime = s.a.cfg.Node, srv.name
+		o.Resident[d.ID] = s.need(&d, srv)
 	}
 	return o
 }

@@ -1,7 +1,10 @@
 package agent
 
 import (
+	"context"
 	"errors"
+	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -234,4 +237,102 @@ func TestStoppedAgentEndsWhatRunsAndRefuses(t *testing.T) {
 	if err := r.Refresh(t.Context()); err == nil {
 		t.Error("refresh after the end went well")
 	}
+}
+
+func TestARuntimeThatIsNotUpYetHasTheModelsItHad(t *testing.T) {
+	f := ollama(t, "small")
+	id := ident("ollama", "small:latest")
+	found := func(c *Config) { // while it is up
+		c.Discover = func(ctx context.Context) []runtime.Target {
+			at := target(f, "ollama", runtime.KindOllama)
+			if _, _, err := runtime.Open(ctx, at); err != nil {
+				return nil
+			}
+			return []runtime.Target{at}
+		}
+	}
+	for name, set := range map[string]Settings{"declared": onOllama(f), "found": {}} {
+		t.Run(name, func(t *testing.T) {
+			disk := &memory{}
+			r := start(t, set, found, keeping(disk))
+			r.must(r.run(t.Context(), r.grant(id)))
+			r.awaitResidency(id, fleet.Loaded)
+			r.stop()
+			f.Kill()
+
+			r = start(t, set, found, keeping(disk))
+			h := r.Heartbeat()
+			if rt := h.Runtimes; len(rt) != 1 || rt[0].Up || rt[0].Unseen {
+				t.Fatalf("runtimes = %+v, want one that was looked at and is down", rt)
+			}
+			if d := h.Deployments; len(d) != 1 || d[0].ID != id || d[0].Residency != fleet.OnDisk || d[0].Can(fleet.CapChat).Support != fleet.Yes {
+				t.Fatalf("deployments = %+v, want what it had, not in memory", d)
+			}
+			_, err := r.run(t.Context(), r.grant(id))
+			wantRefusal(t, err, fleet.CodeNoRuntime)
+			if err := f.Start(); err != nil {
+				t.Fatal(err)
+			}
+			if err := r.Refresh(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			r.must(r.run(t.Context(), r.grant(id)))
+		})
+	}
+}
+
+func TestWhatWasFoundOnceAndDoesNotComeBackIsForgotten(t *testing.T) {
+	f := ollama(t, "small")
+	disk := &memory{}
+	found := []runtime.Target{target(f, "ollama", runtime.KindOllama)}
+	finding := func(c *Config) { c.Discover = func(context.Context) []runtime.Target { return found } }
+	r := start(t, Settings{}, finding, keeping(disk))
+	r.await("the models", func(h fleet.Heartbeat) bool { return len(h.Deployments) == 1 })
+	r.stop()
+	f.Kill()
+	found = nil
+
+	r = start(t, Settings{}, finding, keeping(disk))
+	r.await("what was known", func(h fleet.Heartbeat) bool { return len(h.Deployments) == 1 })
+	if err := r.ask(t.Context(), func(s *state) { s.servers["ollama"].downAt = s.now().Add(-restartTime) }); err != nil {
+		t.Fatal(err)
+	}
+	_ = r.Refresh(t.Context())
+	r.await("it to be gone", func(h fleet.Heartbeat) bool { return len(h.Runtimes) == 0 && len(h.Deployments) == 0 })
+	r.stop()
+	if h := start(t, Settings{}, finding, keeping(disk)).Heartbeat(); len(h.Runtimes) > 0 {
+		t.Errorf("runtimes = %+v, want none after another start", h.Runtimes)
+	}
+}
+
+func TestAModelDeletedWhileInMemoryTakesItsMemoryAndIsNotListed(t *testing.T) {
+	f := ollama(t, "small", "other")
+	r := start(t, onOllama(f))
+	id := ident("ollama", "small:latest")
+	r.must(r.run(t.Context(), r.grant(id)))
+	if err := r.Refresh(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	held := heldBytes(r.Heartbeat())
+	removed, err := http.NewRequest(http.MethodDelete, f.URL()+"/api/delete", strings.NewReader(`{"model":"small"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := http.DefaultClient.Do(removed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer.Body.Close()
+	if err := r.Refresh(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	h := r.Heartbeat()
+	if len(h.Deployments) != 1 || h.Deployments[0].ID == id {
+		t.Errorf("deployments = %+v, want the other alone", h.Deployments)
+	}
+	if now := heldBytes(h); now != held || held == 0 {
+		t.Errorf("%d bytes held, want the %d it takes", now, held)
+	}
+	_, err = r.run(t.Context(), r.grant(id))
+	wantRefusal(t, err, fleet.CodeModelAbsent)
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // saved is what outlives the process: the ledger, the pause, and what was
-// measured of deployments.
+// measured of deployments and last seen of runtimes.
 type saved struct {
 	Version int                              `json:"version"`
 	Ledger  json.RawMessage                  `json:"ledger,omitempty"`
@@ -19,6 +19,7 @@ type saved struct {
 	Sizes   map[fleet.DeploymentID]measure   `json:"sizes,omitempty"`
 	Moves   map[fleet.DeploymentID]savedMove `json:"moves,omitempty"`
 	Caps    map[string]int                   `json:"caps,omitempty"`
+	Known   json.RawMessage                  `json:"known,omitempty"`
 }
 
 // savedCall is a request or an order to load that was under way. When the
@@ -181,6 +182,9 @@ func (s *state) export() ([]byte, map[fleet.DeploymentID]struct{}, error) {
 			v.Calls = append(v.Calls, savedCall{l.load.key, true})
 		}
 	}
+	if v.Known, err = json.Marshal(s.known); err != nil {
+		return nil, nil, err
+	}
 	data, err := json.Marshal(v)
 	return data, counted, err
 }
@@ -217,6 +221,10 @@ func (s *state) restore(v saved) {
 	}
 	for name, most := range v.Caps {
 		s.caps[name] = most
+	}
+	if err := json.Unmarshal(v.Known, &s.known); err != nil && v.Known != nil {
+		s.a.log.Warn("what runtimes had is not readable in the saved state; they are looked at anyway", "err", err)
+		s.known = map[string]lastKnown{}
 	}
 	s.pause = v.Pause
 }

@@ -43,8 +43,9 @@ type state struct {
 	helloBy, beatDue, senseDue, discoverDue, retryDue, saveDue time.Time
 
 	discovering pulse.Round
-	loads       uint64         // numbers loads
-	caps        map[string]int // learned most models of a runtime, by name
+	loads       uint64               // numbers loads
+	caps        map[string]int       // learned most models of a runtime, by name
+	known       map[string]lastKnown // what runtimes had when last looked at, by name
 	saver
 }
 
@@ -86,6 +87,7 @@ func newState(a *Agent, work context.Context, facts hardware.Facts) *state {
 		lanes:       map[fleet.DeploymentID]*lane{},
 		grants:      newGrantBook(),
 		caps:        map[string]int{},
+		known:       map[string]lastKnown{},
 		sensing:     pulse.Round{Bound: senseBound},
 		discovering: pulse.Round{Bound: discoverTimeout + hangSlack},
 		helloBy:     now.Add(helloPatience),

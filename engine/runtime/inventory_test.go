@@ -152,12 +152,15 @@ func TestABellwetherThatTookTheRuntimesPortIsNoRuntime(t *testing.T) {
 	}
 }
 
-func TestAModelDeletedWhileInMemoryStillCounts(t *testing.T) {
+func TestAModelDeletedWhileInMemoryIsNoModelAndStillCounts(t *testing.T) {
 	gone := `{"models":[{"name":"gone:latest","model":"gone:latest","size":5000,"digest":"abcd","size_vram":100,"context_length":2048}]}`
 	a := open(t, Target{Name: "ollama", Kind: KindOllama, URL: edited(t, "/api/ps", func(string) string { return gone })})
-	d := find(t, inventory(t, a), "gone:latest")
-	if d.Residency != fleet.Loaded || d.ResidentBytes != 5000 || d.Unhealthy == "" {
-		t.Errorf("got %+v", d)
+	inv := inventory(t, a)
+	if left := inv.Leftovers; len(left) != 1 || left[0].ID.Model != "gone:latest" || left[0].Residency != fleet.Loaded || left[0].ResidentBytes != 5000 {
+		t.Errorf("left over: %+v", left)
+	}
+	if slices.ContainsFunc(inv.Deployments, func(d fleet.Deployment) bool { return d.ID.Model == "gone:latest" }) {
+		t.Error("it is listed as a model")
 	}
 }
 

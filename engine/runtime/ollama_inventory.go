@@ -151,13 +151,11 @@ func (o *Ollama) deployment(t *ollamaTag, version string) fleet.Deployment {
 func (o *Ollama) settle(inv *Inventory, p *ollamaResident) {
 	i := slices.IndexFunc(inv.Deployments, func(d fleet.Deployment) bool { return fleet.SameModel(d.ID.Model, p.Name) })
 	if i < 0 {
-		// Deleted while in memory: it serves nobody and takes its bytes until it expires.
-		inv.Deployments = append(inv.Deployments, fleet.Deployment{
-			ID: fleet.DeploymentID{Runtime: o.target.Name, Model: p.Name}, Digest: p.Digest, Kind: KindOllama,
-			Family: p.Details.Family, Quantization: p.Details.Quantization, Preallocated: true,
-			Unhealthy: "deleted from disk while in memory",
+		inv.Leftovers = append(inv.Leftovers, fleet.Deployment{
+			ID: fleet.DeploymentID{Runtime: o.target.Name, Model: p.Name}, Kind: KindOllama,
+			Residency: fleet.Loaded, ResidentBytes: p.Size, ResidentVRAM: p.SizeVRAM,
 		})
-		i = len(inv.Deployments) - 1
+		return
 	}
 	d := &inv.Deployments[i]
 	d.Residency = fleet.Loaded

@@ -53,6 +53,9 @@ type Inventory struct {
 	Server      string
 	Version     string
 	Deployments []fleet.Deployment
+	// Leftovers were deleted while in memory: they are no models any more, and take
+	// their bytes until they expire.
+	Leftovers []fleet.Deployment
 	// MaxLoaded is the most models the runtime says it keeps at once, 0 = it
 	// does not say.
 	MaxLoaded int

@@ -254,13 +254,13 @@ func (f *Fake) copyModel(w http.ResponseWriter, from, to string) {
 	}
 }
 
+// deleteModel leaves what is in memory there until it expires.
 func (f *Fake) deleteModel(w http.ResponseWriter, asked string) {
 	m := f.find(asked)
 	if m == nil {
 		refuseNative(w, http.StatusNotFound, "model '"+asked+"' not found")
 		return
 	}
-	f.Unload(asked)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	delete(f.models, m.key)
