@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"fmt"
 	"strings"
 
 	"bellwether/engine/dialect"
@@ -9,16 +10,27 @@ import (
 
 // What both adapters need to know of a request before they write it.
 
-// outputLimit is the output limit to send, 0 = none, and whether the client's
-// was lowered. The router may also raise it, for a model that thinks.
-func outputLimit(c *Call) (limit int, clamped bool) {
+// outputLimit is the output limit to send, 0 = none, and what to note where it is
+// not the client's: the router lowers one that the context has no room for, and
+// raises one for a model that thinks.
+func outputLimit(c *Call) (limit int, edit string) {
 	if m := c.Request.MaxOutput; m != nil && *m > 0 {
 		limit = *m
 	}
-	if c.Output > 0 {
-		return c.Output, limit > c.Output
+	switch c.Output {
+	case 0, limit:
+		return limit, ""
+	default:
+		return c.Output, noteChange("output limit", limit, c.Output)
 	}
-	return limit, false
+}
+
+// noteChange tells of a number that is sent in place of what a client said, 0 = nothing.
+func noteChange(name string, from, to int) string {
+	if from == 0 {
+		return fmt.Sprintf("%s %d added", name, to)
+	}
+	return fmt.Sprintf("%s %d changed to %d", name, from, to)
 }
 
 // contentText joins a message's texts; a line break stands where one part ended.

@@ -191,13 +191,13 @@ func (p *llamaPlan) common(w *builder, c *Call) {
 		w.key("stream_options")
 		w.raw(dialect.Raw(`{"include_usage":true}`))
 	}
-	limit, clamped := outputLimit(c)
+	limit, edit := outputLimit(c)
 	if limit > 0 {
 		w.key("max_tokens")
 		w.int(int64(limit))
 	}
-	if clamped {
-		p.edits = append(p.edits, fmt.Sprintf("output limit %d clamped to %d", *r.MaxOutput, limit))
+	if edit != "" {
+		p.edits = append(p.edits, edit)
 	}
 	w.floatIf("temperature", s.Temperature)
 	w.floatIf("top_p", s.TopP)

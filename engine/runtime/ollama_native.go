@@ -76,29 +76,14 @@ func (p *ollamaPlan) rewriteOptions(c *Call) (options []byte, changed bool) {
 	switch {
 	case c.Context > 0 && c.Context != r.NumCtx:
 		set["num_ctx"] = strconv.Itoa(c.Context)
-		if r.NumCtx > 0 {
-			p.edits = append(p.edits, fmt.Sprintf("num_ctx %d changed to %d", r.NumCtx, c.Context))
-		} else {
-			p.edits = append(p.edits, fmt.Sprintf("num_ctx %d added", c.Context))
-		}
+		p.edits = append(p.edits, noteChange("num_ctx", max(r.NumCtx, 0), c.Context))
 	case c.Context == 0 && r.NumCtx > 0:
 		drop["num_ctx"] = true
 		p.edits = append(p.edits, fmt.Sprintf("num_ctx %d left out", r.NumCtx))
 	}
-	asked := 0 // as Ollama would read it
-	for _, o := range r.Options {
-		if o.Name == "num_predict" {
-			asked, _ = strconv.Atoi(string(o.Value))
-		}
-	}
-	limit, clamped := outputLimit(c)
-	if limit > 0 && limit != asked && !r.LoadOnly && r.Embed == nil {
+	if limit, edit := outputLimit(c); edit != "" && !r.LoadOnly && r.Embed == nil {
 		set["num_predict"] = strconv.Itoa(limit)
-		if clamped {
-			p.edits = append(p.edits, fmt.Sprintf("output limit %d clamped to %d", *r.MaxOutput, limit))
-		} else {
-			p.edits = append(p.edits, fmt.Sprintf("num_predict %d added", limit))
-		}
+		p.edits = append(p.edits, edit)
 	}
 	if len(set) == 0 && len(drop) == 0 {
 		return nil, false

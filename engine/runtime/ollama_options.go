@@ -1,7 +1,6 @@
 package runtime
 
 import (
-	"fmt"
 
 	"bellwether/engine/dialect"
 	"bellwether/engine/fleet"
@@ -57,13 +56,13 @@ func (p *ollamaPlan) options(w *builder, c *Call) {
 		w.key("num_ctx")
 		w.int(int64(c.Context))
 	}
-	limit, clamped := outputLimit(c)
+	limit, edit := outputLimit(c)
 	if limit > 0 {
 		w.key("num_predict")
 		w.int(int64(limit))
 	}
-	if clamped {
-		p.edits = append(p.edits, fmt.Sprintf("output limit %d clamped to %d", *r.MaxOutput, limit))
+	if edit != "" {
+		p.edits = append(p.edits, edit)
 	}
 	w.floatIf("temperature", s.Temperature)
 	w.floatIf("top_p", s.TopP)

@@ -32,7 +32,7 @@ func TestRequestsAreWrittenAsTheTableSays(t *testing.T) {
 		protocol, body, _ := strings.Cut(ask, " ")
 		fmt.Fprintf(&got, "%s\n%s\n", title, ask)
 		c := callOf(t, dialect.Protocol(protocol), body, !strings.Contains(title, "plain"))
-		if strings.Contains(title, "clamped") {
+		if strings.Contains(title, "changed") {
 			c.Output = 100
 		}
 		if strings.Contains(title, "context") {
