@@ -125,7 +125,8 @@ type Engine struct {
 	pulls chan string
 	// errands takes work of inBackground; its buffer is what may wait for Run.
 	errands chan func(ctx context.Context)
-	moved   bool // the wanted port was taken at first start
+	jobNews chan struct{} // holds a token while a job has begun or ended that keepJobs has not looked at
+	moved   bool          // the wanted port was taken at first start
 
 	windowAsked atomic.Uint64 // wishes to see the admin window
 
@@ -141,7 +142,7 @@ type Engine struct {
 // store and the sockets. Another engine on the folder is a *desktop.HeldError,
 // a taken port a *PortTakenError. On an error nothing stays open.
 func New(o Options) (e *Engine, err error) {
-	e = &Engine{opts: o, log: o.Log, started: time.Now(), pulls: make(chan string, mostPulls), errands: make(chan func(context.Context), mostPulls), ticking: newTurn(), watching: newTurn()}
+	e = &Engine{opts: o, log: o.Log, started: time.Now(), pulls: make(chan string, mostPulls), errands: make(chan func(context.Context), mostPulls), jobNews: make(chan struct{}, 1), ticking: newTurn(), watching: newTurn()}
 	e.reading.Store(&reading{config: o.Config, revision: o.Config.revision})
 	defer func() {
 		if err != nil {
@@ -250,7 +251,7 @@ func (e *Engine) assemble() error {
 	e.measuring = &measuring{e: e}
 	e.feed, e.past = e.newFeed(), e.formerHour()
 	e.hangs = e.newWatch()
-	e.runs = admin.NewRuns(time.Now, e.feed.JobsChanged)
+	e.runs = admin.NewRuns(time.Now, e.jobsChanged, e.formerJobs()...)
 	e.gateway = gateway.New(e.gatewayConfig())
 	return nil
 }
@@ -274,7 +275,7 @@ func (e *Engine) agentConfig() agent.Config {
 		},
 		Release:  e.queue.Released,
 		Parallel: e.evidence.ObserveParallel,
-		Persist:  e.store, Log: e.log,
+		Persist:  e.store, Log: e.log, JobsChanged: e.jobsChanged,
 	}
 }
 
@@ -396,6 +397,8 @@ func (e *Engine) Run(ctx context.Context) error {
 	defer stop()
 	traffic, cut := context.WithCancel(work)
 	defer cut()
+	jobs, leave := context.WithCancel(work)
+	defer leave()
 	var group errgroup.Group
 	group.Go(func() error { return e.store.Run(work) })
 	group.Go(func() error { return e.queue.Run(traffic) })
@@ -405,6 +408,7 @@ func (e *Engine) Run(ctx context.Context) error {
 	group.Go(func() error { return e.pull(work) })
 	group.Go(func() error { return e.feed.Run(traffic) })
 	group.Go(func() error { return e.runErrands(traffic) })
+	group.Go(func() error { return e.keepJobs(jobs) })
 	group.Go(func() error { return e.watchLogin(traffic) })
 	group.Go(func() error { e.hangs.Run(traffic); return nil })
 	group.Go(func() error { return e.reassure(work, e.opts.Supervisor) })
@@ -425,6 +429,7 @@ func (e *Engine) Run(ctx context.Context) error {
 	e.keepSnapshot() // as it served, not as it leaves
 	e.agent.Drain()
 	if !finish(servers, stopPatience) {
+		leave()
 		cut() // who still waits is told so, and what still runs ends with an error
 		if !finish(servers, cutPatience) {
 			for _, s := range servers {
@@ -434,6 +439,7 @@ func (e *Engine) Run(ctx context.Context) error {
 	}
 	e.keepEvidence()
 	e.keepHistory()
+	leave()
 	stop()
 	return errors.Join(err, group.Wait())
 }

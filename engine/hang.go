@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"bellwether/engine/fleet"
 	"bellwether/engine/pulse"
@@ -63,7 +65,10 @@ func checkLoops(s *scene) (out []check) {
 }
 
 // sentenceOf begins with a capital.
-func sentenceOf(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
+func sentenceOf(s string) string {
+	first, n := utf8.DecodeRuneInString(s)
+	return string(unicode.ToUpper(first)) + s[n:]
+}
 
 // turn lets a loop that waits in a select be asked to come round.
 type turn struct{ asked, ended chan struct{} }

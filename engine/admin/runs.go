@@ -38,8 +38,15 @@ type run struct {
 	cancel context.CancelCauseFunc
 }
 
-// NewRuns returns an empty list; changed is told when a run begins or ends.
-func NewRuns(now func() time.Time, changed func()) *Runs { return &Runs{now: now, changed: changed} }
+// NewRuns returns a list of former runs, which have ended, latest first; changed
+// is told when a run begins or ends.
+func NewRuns(now func() time.Time, changed func(), former ...JobView) *Runs {
+	rs := &Runs{now: now, changed: changed}
+	for _, v := range slices.Backward(former) {
+		rs.list = append(rs.list, &run{JobView: v})
+	}
+	return rs
+}
 
 var errCancelled = errors.New("cancelled by its owner")
 

@@ -49,6 +49,10 @@ type Config struct {
 	// by the loop like Report; nil = it is not learned.
 	Parallel func(d *fleet.Deployment, running, atOnce int, waited bool)
 
+	// JobsChanged is told that a pull began or ended; nil = nobody is. It must not
+	// wait for the agent.
+	JobsChanged func()
+
 	// Persist keeps the ledger over restarts; nil = nothing is kept.
 	Persist Persist
 

@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -22,8 +23,13 @@ type Job struct {
 	Progress  runtime.PullProgress `json:"progress"` // the last step
 	StartedAt time.Time            `json:"started_at"`
 	EndedAt   time.Time            `json:"ended_at,omitzero"`
-	Error     string               `json:"error,omitempty"`
+	Cancelled bool                 `json:"cancelled,omitempty"` // by its owner, or since nobody waited for it any more
+	Error     string               `json:"error,omitempty"`     // why it ended so, a clause; "" = there is nothing to say
+	Remedy    string               `json:"remedy,omitempty"`
 }
+
+// byOwner is why a job ends that its owner cancels.
+var byOwner = &fleet.Failure{Class: fleet.FailCancelled, Message: "the owner cancelled it"}
 
 // jobsKept is how many ended jobs stay in the list.
 const jobsKept = 32
@@ -118,7 +124,7 @@ func (a *Agent) CancelJob(id string) bool {
 	defer a.jobs.mu.Unlock()
 	for _, j := range a.jobs.jobs {
 		if j.ID == id && j.EndedAt.IsZero() {
-			j.cancel(&fleet.Failure{Class: fleet.FailCancelled, Message: "the owner cancelled it"})
+			j.cancel(byOwner)
 			return true
 		}
 	}
@@ -148,6 +154,7 @@ func (a *Agent) join(ctx context.Context, runtimeName, model string, keep bool) 
 	if err := a.ask(ctx, func(s *state) { work = s.work }); err != nil {
 		return nil, nil, err
 	}
+	defer a.jobsChanged() // once unlocked
 	a.jobs.mu.Lock()
 	defer a.jobs.mu.Unlock()
 	for _, j := range a.jobs.jobs {
@@ -187,12 +194,35 @@ func (a *Agent) runPull(ctx context.Context, j *job, m runtime.Manager) {
 	}
 	a.jobs.mu.Lock()
 	j.EndedAt = a.jobs.now()
-	if err != nil {
-		j.Error = err.Error()
-	}
+	j.end(err, context.Cause(ctx))
 	a.jobs.mu.Unlock()
+	a.jobsChanged()
 	j.err = err
 	close(j.done)
+}
+
+// end says what came of a pull, whose context ended with a cause if it did.
+func (j *Job) end(err, cause error) {
+	var f *fleet.Failure
+	switch {
+	case err == nil:
+	case cause == byOwner:
+		j.Cancelled = true
+	case !errors.As(err, &f):
+		j.Error, j.Remedy = err.Error(), "Pull it again."
+	case f.Class == fleet.FailCancelled:
+		j.Cancelled, j.Error = true, f.Message
+	case f.Code == runtime.CodeRuntimeError:
+		j.Error, j.Remedy = f.Message, "Check its name, the network and the room on the disk, and pull it again."
+	default:
+		j.Error, j.Remedy = f.Message, "Look whether "+j.Runtime+" is up, and pull it again: it goes on where it broke off."
+	}
+}
+
+func (a *Agent) jobsChanged() {
+	if a.cfg.JobsChanged != nil {
+		a.cfg.JobsChanged()
+	}
 }
 
 // quit takes a watcher off; the last one ends a pull that nobody keeps.

@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -179,7 +180,7 @@ func abandonedPull(t *testing.T) {
 		t.Errorf("pull ended with %v", err)
 	}
 	synctest.Wait()
-	if got := r.Jobs()[0]; got.EndedAt.IsZero() || got.Error == "" {
+	if got := r.Jobs()[0]; got.EndedAt.IsZero() || !got.Cancelled || got.Error == "" {
 		t.Errorf("job = %+v, want it aborted with its last watcher", got)
 	}
 
@@ -202,14 +203,31 @@ func abandonedPull(t *testing.T) {
 		t.Error("cancelling: want yes for the one, no for another")
 	}
 	synctest.Wait()
-	if got := r.Jobs()[0]; !strings.Contains(got.Error, "owner") {
-		t.Errorf("job = %+v, want the owner's cancel as its reason", got)
+	if got := r.Jobs()[0]; !got.Cancelled || got.Error != "" {
+		t.Errorf("job = %+v, want it cancelled by its owner, with nothing to say of it", got)
 	}
 	if found, dismissed := r.DismissJob(j.ID); !found || !dismissed || len(r.Jobs()) != 1 {
 		t.Errorf("dismissing it: %v, %v; left %+v, want the other", found, dismissed, r.Jobs())
 	}
 	if found, _ := r.DismissJob(j.ID); found {
 		t.Error("it was dismissed twice")
+	}
+}
+
+func TestAPullThatFailsSaysWhyAndWhatHelps(t *testing.T) {
+	for name, c := range map[string]struct {
+		err           error
+		error, remedy string
+	}{
+		"the runtime's own words": {fmt.Errorf("pull new: %w", &fleet.Failure{Class: fleet.FailMidStream, Code: runtime.CodeRuntimeError, Message: "file does not exist"}),
+			"file does not exist", "Check its name, the network and the room on the disk, and pull it again."},
+		"a runtime that ended": {fmt.Errorf("pull new: %w", &fleet.Failure{Class: fleet.FailMidStream, Code: runtime.CodeCut, Message: "the connection to the runtime broke off"}),
+			"the connection to the runtime broke off", "Look whether tape is up, and pull it again: it goes on where it broke off."},
+	} {
+		j := Job{Runtime: "tape"}
+		if j.end(c.err, nil); j.Error != c.error || j.Remedy != c.remedy || j.Cancelled {
+			t.Errorf("%s: %+v", name, j)
+		}
 	}
 }
 

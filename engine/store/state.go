@@ -13,6 +13,7 @@ const (
 	stateLedger   = "ledger"
 	stateEvidence = "evidence"
 	stateHistory  = "history"
+	stateJobs     = "jobs"
 	stateTried    = "tried" // written to find out whether the file takes writes
 )
 
@@ -36,6 +37,12 @@ func (s *Store) LoadHistory() ([]byte, error) { return s.load(stateHistory) }
 
 // SaveHistory stores the last hour of the fleet's memory, as SaveLedger does.
 func (s *Store) SaveHistory(b []byte) error { return s.save(stateHistory, b) }
+
+// LoadJobs returns what SaveJobs saved last, nil if nothing was.
+func (s *Store) LoadJobs() ([]byte, error) { return s.load(stateJobs) }
+
+// SaveJobs stores which jobs are under way, as SaveLedger does.
+func (s *Store) SaveJobs(b []byte) error { return s.save(stateJobs, b) }
 
 func (s *Store) load(name string) ([]byte, error) {
 	s.write.mu.Lock()
