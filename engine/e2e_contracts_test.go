@@ -323,6 +323,11 @@ func TestVectorsThatBreakTheContractAreRefused(t *testing.T) {
 	if a := r.post(t, "/v1/embeddings", `{"model":"nomic","input":["a","b"],"dimensions":8}`); a.Status != 200 || len(packedOf(t, a.json(t))[0]) != 8 {
 		t.Errorf("shortened on request: %d %s", a.Status, a.Body)
 	}
+	if a := r.post(t, "/v1/embeddings", `{"model":"nomic","input":"a","dimensions":1536}`); a.Status != 400 || a.json(t).str("error.param") != "dimensions" ||
+		!strings.Contains(string(a.Body), "have 32 dimensions, and 1,536 were asked for") ||
+		slices.ContainsFunc(r.fakes["left"].Requests(), func(q runtimetest.Request) bool { return strings.Contains(string(q.Body), "1536") }) {
+		t.Errorf("more than it has: %d %s", a.Status, a.Body)
+	}
 	if a := r.post(t, "/v1/embeddings", `{"model":"free","input":"a"}`); a.Status != 200 {
 		t.Errorf("a shortened one was taken for the model's own: %d %s", a.Status, a.Body)
 	}

@@ -269,7 +269,7 @@ type Deployment struct {
 	ExpiresAt     time.Time `json:"expires_at,omitzero"` // when the runtime will unload it if idle
 
 	Capabilities Capabilities `json:"capabilities,omitempty"`
-	Honours      []string     `json:"honours,omitempty"` // request fields its adapter passes on: seed, logprobs, n, min_p ...
+	Honours      []string     `json:"honours,omitempty"` // request fields its adapter passes on: seed, logprobs, min_p ...
 	Tags         []string     `json:"tags,omitempty"`
 	// Priors are by task, "" = any; its operator's, else the catalogue's. A
 	// published map is never changed.

@@ -201,6 +201,9 @@ func (x *exchange) failureProblem(f *fleet.Failure) *dialect.Problem {
 		if p.Code == dialect.CodeContextLength {
 			p.Param = x.promptParam()
 		}
+		if p.Code == route.RefuseField {
+			p.Param = "dimensions"
+		}
 		if p.Status < 400 || p.Status > 499 {
 			p.Status = http.StatusBadRequest
 		}

@@ -25,6 +25,7 @@ const normTolerance = 1e-3
 type promise struct {
 	count      int // inputs
 	dimensions int // 0 = as many as the first
+	asked      int // of a model that has nobody knows how many; 0 = known, or none asked for
 	why        string
 	normalized bool
 	native     bool // Ollama's old endpoint, whose vectors are as the model made them
@@ -40,6 +41,9 @@ func (x *exchange) promised() promise {
 	}
 	if asked := x.req.Embed.Dimensions; asked > 0 {
 		p.dimensions, p.why = asked, "%d were asked for"
+		if x.served.EmbeddingWidth == 0 && !x.forContract() {
+			p.asked = asked
+		}
 	}
 	if _, known := x.served.KnownIdentity(); known && p.dimensions == 0 && x.g.ProbedWidth != nil {
 		p.dimensions, p.why = x.g.ProbedWidth(x.served), "a probe found that this model makes %d"
@@ -67,6 +71,10 @@ func checkVectors(p promise, vectors [][]float32) *fleet.Failure {
 		}
 		if len(v) != len(vectors[0]) {
 			return bad("vector %d has %d dimensions, the first %d", i, len(v), len(vectors[0]))
+		}
+		if p.asked > len(v) {
+			return &fleet.Failure{Class: fleet.FailStatus, Status: 400, Code: route.RefuseField, Caller: true,
+				Message: fmt.Sprintf("The vectors of this model have %d dimensions, and %d were asked for. Ask for at most %[1]d, or for another model.", len(v), p.asked)}
 		}
 		if p.dimensions > 0 && len(v) != p.dimensions {
 			return other("vector %d has %d dimensions, "+p.why, i, len(v), p.dimensions)

@@ -43,16 +43,26 @@ func (j *judge) checkModel(c *cand) {
 		c.note("context_unknown")
 	}
 	for _, f := range n.Fields {
-		if f == "dimensions" && n.Dimensions == d.EmbeddingWidth {
-			continue // all it has: nothing is to be honoured
-		}
-		if !d.Honour(f) {
+		switch w := d.EmbeddingWidth; {
+		case n.honoured(f, d):
+		case f == "dimensions" && w > 0 && n.Dimensions > w:
+			c.exclude(fleet.CodeFieldNotHonoured, false, f, d.Kind, d.ID.Model, w, n.Dimensions)
+		default:
 			c.exclude(fleet.CodeFieldNotHonoured, false, f, d.Kind)
 		}
 	}
 	if c.state == fleet.Leaving {
 		c.exclude(fleet.CodeAdmission, true, admitLeaving, d.ID.Model, c.node.Name)
 	}
+}
+
+// honoured reports whether a field has its meaning there. Of vectors nothing is to
+// be honoured where they have the length asked for, and they never have more.
+func (n *Requirements) honoured(f string, d *fleet.Deployment) bool {
+	if w := d.EmbeddingWidth; f == "dimensions" && w > 0 && n.Dimensions >= w {
+		return n.Dimensions == w
+	}
+	return d.Honour(f)
 }
 
 // checkContext: what the runtime itself cuts need not fit, and what may fit is

@@ -50,7 +50,7 @@ func (j *judge) checkOther(n *nodeView, d *fleet.Deployment, out *[len(counted)]
 		out[idxContext] = q.Tokens.Input > most
 	}
 	for _, f := range q.Fields {
-		out[idxField] = out[idxField] || !d.Honour(f)
+		out[idxField] = out[idxField] || !q.honoured(f, d)
 	}
 	rt := n.Runtime(d.ID.Runtime)
 	out[idxNoRuntime] = rt == nil || !rt.Up

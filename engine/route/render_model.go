@@ -36,7 +36,7 @@ func modelWords(x Exclusion) (reason, remedy string) {
 	case fleet.CodeContext:
 		return contextWords(x)
 	case fleet.CodeFieldNotHonoured:
-		return x.text(1) + " does not honour " + x.text(0), "leave " + x.text(0) + " out, or ask for a model on a runtime that honours it"
+		return fieldWords(x)
 	case fleet.CodeModelAbsent:
 		if pulled, _ := x.operand(2).(bool); !pulled {
 			return x.text(0) + " is not installed on " + x.text(1), "serve it with a runtime there"
@@ -45,6 +45,20 @@ func modelWords(x Exclusion) (reason, remedy string) {
 	default:
 		return "excluded: " + string(x.Code), "see the documentation of this code"
 	}
+}
+
+// fieldWords tell whose limit a field is over: the model's, our own, or the
+// runtime's.
+func fieldWords(x Exclusion) (reason, remedy string) {
+	field := x.text(0)
+	switch width := x.number(3); {
+	case width > 0:
+		return fmt.Sprintf("the vectors of %s have %s dimensions, and %s were asked for", x.text(2), comma(width), comma(x.number(4))),
+			fmt.Sprintf("ask for at most %s, or for another model", comma(width))
+	case field == "n", field == "best_of":
+		return "Bellwether passes on one choice of an answer", "leave " + field + " out, and ask as often as choices are wanted"
+	}
+	return x.text(1) + " does not honour " + field, "leave " + field + " out, or ask for a model on a runtime that honours it"
 }
 
 // localityWords name what keeps the request on its machine: a request cannot
@@ -177,12 +191,20 @@ func deadlineRemedy(x Exclusion) string {
 	return "raise routing.timeouts.total" + load
 }
 
+// limitOf is where a kind of runtime is told how many models to keep at once.
+func limitOf(kind string) string {
+	if kind == kindOllama {
+		return "OLLAMA_MAX_LOADED_MODELS"
+	}
+	return "--models-max"
+}
+
 func memoryWords(x Exclusion) (reason, remedy string) {
 	switch x.text(0) {
 	case memoryCount:
 		return fmt.Sprintf("runtime %s on %s keeps %s models at once, and the %s in memory are in use or pinned",
 				x.text(1), x.text(4), comma(x.number(3)), comma(x.number(2))),
-			"wait, unpin one, or raise the runtime's limit (OLLAMA_MAX_LOADED_MODELS)"
+			"wait, unpin one, or raise the runtime's limit (" + limitOf(x.text(5)) + ")"
 	case memoryNever:
 		return fmt.Sprintf("%s needs %s, and no memory of %s can ever hold more than %s",
 				x.text(1), fleet.Bytes(x.number(2)), x.text(4), fleet.Bytes(x.number(3))),
