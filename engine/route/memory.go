@@ -274,7 +274,7 @@ func (j *judge) excludeMemory(c *cand, shares []share, short *shortage, limit, c
 		c.exclude(fleet.CodeMemory, true, memoryNow, c.dep.ID.Model, max(s.need, s.size), max(0, max(s.need, s.size)-short.bytes(i)), c.node.Name, s.pool.Name, s.pool.Limit > 0 && short.ledger[i] <= 0, keptBy(c, s.pool))
 		return
 	}
-	c.exclude(fleet.CodeMemory, true, memoryCount, c.dep.ID.Runtime, int64(count), int64(limit), c.node.Name)
+	c.exclude(fleet.CodeMemory, true, memoryCount, c.dep.ID.Runtime, int64(count), int64(limit), c.node.Name, c.dep.Kind)
 }
 
 // keptBy names the runtime that keeps what is held of a pool until it ends; ""

@@ -202,8 +202,12 @@ func limitOf(kind string) string {
 func memoryWords(x Exclusion) (reason, remedy string) {
 	switch x.text(0) {
 	case memoryCount:
-		return fmt.Sprintf("runtime %s on %s keeps %s models at once, and the %s in memory are in use or pinned",
-				x.text(1), x.text(4), comma(x.number(3)), comma(x.number(2))),
+		reason = fmt.Sprintf("runtime %s on %s keeps %s models at once, and the %s in memory are in use or pinned",
+			x.text(1), x.text(4), comma(x.number(3)), comma(x.number(2)))
+		if x.number(3) == 1 {
+			reason = fmt.Sprintf("runtime %s on %s keeps one model at once, and that in memory is in use or pinned", x.text(1), x.text(4))
+		}
+		return reason,
 			"wait, unpin one, or raise the runtime's limit (" + limitOf(x.text(5)) + ")"
 	case memoryNever:
 		return fmt.Sprintf("%s needs %s, and no memory of %s can ever hold more than %s",

@@ -47,7 +47,7 @@ var everyExclusion = []struct {
 	{Exclusion{fleet.CodeMemory, []any{memoryNever, "m", int64(46 * gb), int64(22 * gb), "studio", int64(62 * gb)}, false}, "no memory of studio can ever hold more than 22 GB", "raise pools[].memory_gb on studio"},
 	{Exclusion{fleet.CodeMemory, []any{memoryNever, "m", int64(46 * gb), int64(22 * gb), "studio", int64(23 * gb)}, false}, "no memory of studio can ever hold more than 22 GB", "ask for a smaller model or quantisation, or serve it on a machine with more memory"},
 	{Exclusion{fleet.CodeMemory, []any{memoryCount, "ollama", int64(3), int64(3), "studio", "ollama"}, true}, "runtime ollama on studio keeps 3 models at once", "raise the runtime's limit (OLLAMA_MAX_LOADED_MODELS)"},
-	{Exclusion{fleet.CodeMemory, []any{memoryCount, "lr", int64(1), int64(1), "studio", "llama-server"}, true}, "runtime lr on studio keeps 1 models at once", "raise the runtime's limit (--models-max)"},
+	{Exclusion{fleet.CodeMemory, []any{memoryCount, "lr", int64(1), int64(1), "studio", "llama-server"}, true}, "runtime lr on studio keeps one model at once", "raise the runtime's limit (--models-max)"},
 	{Exclusion{fleet.CodeOffline, []any{"studio", 42}, true}, "studio is offline, last heard 42 s ago", "wake studio"},
 	{Exclusion{fleet.CodeOffline, []any{"studio", -1}, true}, "studio is offline", "wake studio"},
 	{Exclusion{fleet.CodeDraining, []any{"studio"}, true}, "studio is about to leave", "start it again"},
