@@ -49,6 +49,26 @@ it('a pull goes on without this window, which tells of its end', async () => {
   expect(notices.list).toHaveLength(1);
 });
 
+it('a pull that a restart broke off is told once, by its name, until it is pulled', async () => {
+  showGolden();
+  const begun = { ...fleet.jobs.K4TQ2M7A!, id: 'CUT', model: 'phi4:14b' };
+  engine({ 'POST /admin/models/pull': begun });
+  const now = async (jobs: object) => {
+    fleet.jobs = jobs as typeof fleet.jobs;
+    await tick();
+    await tick();
+  };
+  await orders.pull('phi4:14b', () => {});
+  await now({ CUT: begun });
+  const error = 'Bellwether ended while it ran. Pull it again: it goes on where it broke off.';
+  for (let i = 0; i < 2; i++) await now({ CUT: { ...begun, state: 'failed', error } }); // as the next engine tells it
+  expect(notices.list.map((n) => n.text)).toEqual([`The pull of phi4:14b failed. ${error}`]);
+  await now({});
+  await orders.pull('phi4:14b', () => {});
+  await now({ CUT: { ...begun, state: 'done' } });
+  await vi.waitFor(() => expect(notices.list.map((n) => n.text)).toEqual(['phi4:14b is pulled.']));
+});
+
 it('why a model was not loaded is told until it is', async () => {
   const answers: Record<string, unknown> = { 'POST /admin/models/load': new Response(JSON.stringify({ error: { code: 'no_room', message: 'There is no room for it.' } }), { status: 409 }) };
   engine(answers);
@@ -82,8 +102,8 @@ it('an eval and a probe go on without this window, and every window tells what c
   expect(screen.getAllByRole('button', { name: 'Cancel' })).toHaveLength(2);
   expect(container.querySelector('[data-job=ASKED]')!.textContent).toMatch(/1 answer.*JSON by schema/s);
   const ended = { state: 'done', ended_at: new Date().toISOString(), cancellable: false };
-  await now({ NEW: { ...eval_, ...ended, lines: [...eval_.lines, { deployment: '', about: '', support: '', text: 'the machine was paused' }] }, ASKED: { ...probe, ...ended, lines: [{ deployment: d.id, about: 'tools', support: 'yes', text: 'it called the tool' }] } });
-  await vi.waitFor(() => expect(notices.list.map((n) => n.text)).toEqual([`The eval of ${d.model} ended early: the machine was paused. It goes on there when it is asked for again.`, `${d.model} was asked what it can do.`]));
+  await now({ NEW: { ...eval_, ...ended, lines: [...eval_.lines, { deployment: '', about: '', support: '', text: 'the machine was paused' }] }, ASKED: { ...probe, ...ended, lines: [{ deployment: d.id, about: 'tools', support: 'yes', text: 'it called the tool' }, { deployment: d.id, about: '', support: 'unknown', text: 'studio is paused. Resume it.' }] } });
+  await vi.waitFor(() => expect(notices.list.map((n) => n.text)).toEqual([`The eval of ${d.model} ended early: the machine was paused. It goes on there when it is asked for again.`, `The probe of ${d.model} ended early: studio is paused. Resume it.`]));
   expect(container.querySelector('[data-job=NEW]')!.textContent).toMatch(/math 17 of 20 right, it ended early: the machine was paused/);
   const detail = render(Detail, { id: d.id });
   expect(detail.container.textContent).toMatch(/tools\s*it called the tool/);

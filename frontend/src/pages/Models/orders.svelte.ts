@@ -50,7 +50,7 @@ export function hindrance(d: DeploymentView): string {
 }
 
 // early says that an eval or a probe ended before all was asked, '' = it did not.
-const early = (j: JobView, model: string) => j.lines.filter((l) => l.about === '').map((l) => `The ${j.kind} of ${model} ended early: ${l.text}`)[0] ?? '';
+const early = (j: JobView, model: string) => j.lines.filter((l) => l.about === '').map((l) => `The ${j.kind} of ${model} ended early: ${l.text.replace(/\.$/, '')}.`)[0] ?? '';
 
 class Orders {
   /** Deployments whose order is under way. */
@@ -117,8 +117,9 @@ class Orders {
         }
         queueMicrotask(() => {
           stop();
-          if (j?.state === 'failed') notices.problem(new Error(j.error));
-          else if (j?.state === 'done') notices.done(did(j), null, '', { about: `job ${id}` });
+          const about = `${j?.kind} ${j?.model}`;
+          if (j?.state === 'failed') notices.problem(new Error(`The ${j.kind} of ${j.model} failed. ${j.error}`), about);
+          else if (j?.state === 'done') notices.done(did(j), null, '', { about });
         });
       });
     });
