@@ -16,16 +16,15 @@ const open = async (size, theme, on = stage) => {
   const v = await Visit.open(browser, new URL(on.url).origin, { size: { width: sizes[size].width, height: 640 }, theme });
   v.expect('500');
   let n = 0;
-  await v.page.route('**/admin/pause', (r) => r.fulfill({ status: 500, json: { error: { code: 'internal', message: `${++n}. The machine could not be paused, since the file that says so could not be written to its folder. ${'It says why at length. '.repeat(n * 3)}`, remedy: 'Free some room on the disk of the data folder, and try again.' } } }));
+  await v.page.route('**/admin/lock', (r) => r.fulfill({ status: 500, json: { error: { code: 'internal', message: `${++n}. This browser could not be locked, since the file that says so could not be written to its folder. ${'It says why at length. '.repeat(n * 3)}`, remedy: 'Free some room on the disk of the data folder, and try again.' } } }));
   return v;
 };
 
 /** fail has the page show so many messages. */
 const fail = async (p, n) => {
   for (let i = 1; i <= n; i++) {
-    await p.getByRole('button', { name: 'Pause this machine' }).click();
-    await p.getByRole('menuitem', { name: 'For 1 hour' }).click();
-    await p.getByText(`${i}. The machine could not`).waitFor();
+    await p.getByRole('banner').getByRole('button', { name: 'Lock', exact: true }).click();
+    await p.getByText(`${i}. This browser could not`).waitFor();
   }
 };
 
