@@ -9,6 +9,7 @@ import (
 	"bellwether/engine/admin"
 	"bellwether/engine/budget"
 	"bellwether/engine/fleet"
+	"bellwether/engine/queue"
 	"bellwether/engine/store"
 	"bellwether/platform/desktop"
 )
@@ -25,9 +26,9 @@ func (e *Engine) Status() *admin.Status {
 		MemoryAssumedResident: []fleet.DeploymentID{}, Pools: []admin.PoolStatus{}, Contracts: e.contractStatus(),
 		Store: admin.StoreStatus{Dropped: health.Dropped, Reason: health.Reason},
 	}
-	waiting := map[fleet.DeploymentID]int{}
+	lanes := map[fleet.DeploymentID]queue.LaneStatus{}
 	for _, l := range queues.Lanes {
-		waiting[l.Deployment] = l.Waiting
+		lanes[l.Deployment] = l
 		if l.Running+l.Waiting > 0 {
 			s.Queues = append(s.Queues, admin.QueueStatus{Deployment: l.Deployment, Running: l.Running, Waiting: l.Waiting})
 		}
@@ -37,7 +38,7 @@ func (e *Engine) Status() *admin.Status {
 		if n.Local {
 			n.Heartbeat = e.agent.Heartbeat()
 		}
-		e.addNode(s, &n, waiting)
+		e.addNode(s, &n, lanes)
 	}
 	if len(snap.Nodes) == 0 {
 		s.Node = admin.NodeStatus{ID: e.nodeID, Name: e.conf().Node.Name, State: "starting", Reason: "it looks for runtimes"}
@@ -45,7 +46,9 @@ func (e *Engine) Status() *admin.Status {
 	return s
 }
 
-func (e *Engine) addNode(s *admin.Status, n *fleet.Node, waiting map[fleet.DeploymentID]int) {
+// addNode adds a node. What runs and waits there is the router's word: it knows
+// both at once, and a heartbeat tells of what ran up to 5 s ago.
+func (e *Engine) addNode(s *admin.Status, n *fleet.Node, lanes map[fleet.DeploymentID]queue.LaneStatus) {
 	line := admin.NodeOf(n, time.Now())
 	s.Nodes = append(s.Nodes, line)
 	if n.Local {
@@ -55,7 +58,7 @@ func (e *Engine) addNode(s *admin.Status, n *fleet.Node, waiting map[fleet.Deplo
 		r := admin.RuntimeStatus{Node: n.Name, RuntimeState: rt, Models: []admin.ModelStatus{}}
 		for i := range n.Deployments {
 			if d := &n.Deployments[i]; d.ID.Runtime == rt.Name {
-				m := modelStatus(d, n.Running[d.ID], waiting[d.ID])
+				m := modelStatus(d, lanes[d.ID])
 				e.addKnowledge(&m, d)
 				if !rt.Up {
 					m.Degraded = "its runtime is down" // what is known of it is from before
@@ -77,10 +80,10 @@ func (e *Engine) addNode(s *admin.Status, n *fleet.Node, waiting map[fleet.Deplo
 	}
 }
 
-func modelStatus(d *fleet.Deployment, running, waiting int) admin.ModelStatus {
+func modelStatus(d *fleet.Deployment, l queue.LaneStatus) admin.ModelStatus {
 	m := admin.ModelStatus{
 		Deployment: d.ID, Residency: d.Residency, WeightsBytes: d.WeightsBytes, MemoryBytes: d.ResidentBytes,
-		Context: d.LoadedContext, Capabilities: d.Capabilities, Running: running, Waiting: waiting,
+		Context: d.LoadedContext, Capabilities: d.Capabilities, Running: l.Running, Waiting: l.Waiting,
 		ExpiresAt: d.ExpiresAt, Degraded: d.Degraded,
 	}
 	if m.Context == 0 {

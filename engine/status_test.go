@@ -6,6 +6,7 @@ import (
 	"bellwether/engine/admin"
 	"bellwether/engine/evidence"
 	"bellwether/engine/fleet"
+	"bellwether/engine/queue"
 	"bellwether/engine/store"
 )
 
@@ -35,5 +36,21 @@ func TestModelsOfARuntimeThatIsDownSaySo(t *testing.T) {
 		if got := s.Runtimes[0].Models[0].Degraded != ""; got == up {
 			t.Errorf("runtime up %v: marked %v", up, got)
 		}
+	}
+}
+
+// The heartbeat is of before the requests came: 0 running, 10 waiting told of one
+// machine two moments.
+func TestRunningAndWaitingAreOfOneMoment(t *testing.T) {
+	e := &Engine{evidence: evidence.NewLedger()}
+	id := fleet.DeploymentID{Node: "n", Runtime: "ollama", Model: "m"}
+	n := fleet.Node{Heartbeat: fleet.Heartbeat{
+		Runtimes:    []fleet.RuntimeState{{Name: "ollama", Up: true}},
+		Deployments: []fleet.Deployment{{ID: id}},
+	}}
+	s := &admin.Status{}
+	e.addNode(s, &n, map[fleet.DeploymentID]queue.LaneStatus{id: {Deployment: id, Running: 2, Waiting: 10}})
+	if m := s.Runtimes[0].Models[0]; m.Running != 2 || m.Waiting != 10 {
+		t.Errorf("%d running, %d waiting, want 2 and 10", m.Running, m.Waiting)
 	}
 }
