@@ -67,6 +67,7 @@ func (d *Dispatcher) grant(l *lane, t *Ticket) {
 	t.current.Store(g)
 	d.show(l)
 	d.note(t, EventGranted)
+	t.decision.Waited = t.waited
 	t.c <- Answer{
 		Decision: t.decision, Queued: d.now.Sub(t.roundAt),
 		Grant: &fleet.Grant{

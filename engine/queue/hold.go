@@ -29,6 +29,7 @@ func (d *Dispatcher) hold(t *Ticket, limit time.Duration) {
 		return
 	}
 	t.state, t.judged = held, d.now
+	t.waitsFor(t.decision, d.now)
 	t.rank = rankOf(t, true)
 	h := &d.holds
 	if h.len() == 0 {
@@ -82,6 +83,7 @@ func (d *Dispatcher) onPullFailed(model string) {
 
 // unhold takes a request off the list.
 func (d *Dispatcher) unhold(t *Ticket) {
+	t.waitOver(d.now)
 	c := d.holds.class(t)
 	if i, found := slices.BinarySearchFunc(*c, t, byAge); found {
 		*c = slices.Delete(*c, i, i+1)
@@ -214,7 +216,9 @@ func (d *Dispatcher) rescore(t *Ticket) {
 	d.keepInput(t)
 	switch dec.Verdict {
 	case route.Hold:
+		t.waitsFor(dec, d.now)
 	case route.Pull:
+		t.waitsFor(dec, d.now)
 		if t.pulls == "" {
 			t.holdUntil = t.arrived.Add(d.policy.AutoPullTimeout)
 			d.fetch(t)

@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -19,6 +20,33 @@ func TestHeldRequestIsServedAtOnceWhenItsNodeComesBack(t *testing.T) {
 	studio.State.Paused = false
 	x.report(studio)
 	x.want("grant a studio")
+}
+
+func TestARecordSaysWhatARequestWaitedForLongest(t *testing.T) {
+	studio := machine("studio", loaded("qwen3", 1))
+	studio.State.Paused = true
+	x := newFx(t, studio)
+	x.submit("a", "qwen3")
+	x.pass(9 * time.Second)
+	studio.State.Paused, studio.Deployments[0].Residency = false, fleet.Leaving
+	x.report(studio)
+	x.pass(3 * time.Second)
+	studio.Deployments[0].Residency = fleet.Loaded
+	x.report(studio)
+	x.want("held a; grant a studio")
+	x.submit("b", "qwen3")
+	a := x.tickets["a"]
+	if w := a.decision.Waited; w == nil || w.For != " is paused" || w.Took != 9*time.Second {
+		t.Errorf("a waited %+v, want 9 s for a pause", w)
+	}
+	if why := route.ToRecord(a.decision, a.q).Reasons; !slices.Contains(why, "it waited 9 s:  is paused") {
+		t.Errorf("the record says %q", why)
+	}
+	x.done("a")
+	x.want("grant b studio; done a ok")
+	if w := x.tickets["b"].decision.Waited; w != nil {
+		t.Errorf("b waited for a slot only, not for %+v", w)
+	}
 }
 
 func TestHoldEndsAt30SecondsOfAge(t *testing.T) {

@@ -124,6 +124,7 @@ func refusal(status int, code string, operands ...any) *route.Decision {
 
 // refuse gives the final answer.
 func (d *Dispatcher) refuse(t *Ticket, why *route.Decision, heldOut bool) {
+	why.Waited = t.waited
 	t.c <- Answer{Decision: why, HeldOut: heldOut, Queued: d.now.Sub(t.roundAt)}
 	outcome := fleet.OutcomeRefused
 	if heldOut {

@@ -38,12 +38,14 @@ type Ticket struct {
 	cost      float64 // fairness unit: the seconds it was predicted to take when it joined
 	planned   uint64  // version of the node its plan was made on
 	holdUntil time.Time
-	judged    time.Time // when last rescored
-	pulls     string    // model it waits for to be fetched
-	refusedAt time.Time // first refusal by an agent without a run since
-	pressed   bool      // went back to its place for back-pressure once
-	returned  int       // grants that came back unused
-	taped     bool      // some decision of it was kept with its input
+	judged    time.Time     // when last rescored
+	waits     *wait         // while held
+	waited    *route.Waited // of what it was held for, what took longest
+	pulls     string        // model it waits for to be fetched
+	refusedAt time.Time     // first refusal by an agent without a run since
+	pressed   bool          // went back to its place for back-pressure once
+	returned  int           // grants that came back unused
+	taped     bool          // some decision of it was kept with its input
 }
 
 type state uint8

@@ -24,6 +24,9 @@ func ToRecord(d *Decision, q *Query) *Record {
 	for _, reason := range d.Reasons {
 		r.Reasons = append(r.Reasons, RenderReason(reason))
 	}
+	if d.Waited != nil {
+		r.Reasons = append(r.Reasons, d.Waited.words())
+	}
 	if len(d.Exclusions) > 0 {
 		r.Exclusions = make(map[fleet.DeploymentID][]RenderedExclusion, len(d.Exclusions))
 		for id, all := range d.Exclusions {

@@ -267,6 +267,8 @@ type Decision struct {
 	Refused *fleet.Refusal `json:"refused,omitempty"`
 	// Scenario is what the decision was made from, as Write gives it; "" = it was
 	// not kept.
+	// Waited is what the request was held for before this answer, nil if it was not.
+	Waited *Waited `json:"waited,omitempty"`
 	Scenario string `json:"-"`
 	// Nodes gives the names people know the nodes by, for the texts.
 	Nodes []NodeName `json:"nodes,omitempty"`
