@@ -181,7 +181,7 @@ var settings = []Setting{
 	{Key: "routing.circuit", Env: []string{"FLEET_CIRCUIT"}, Scope: scopeFleet, kind: circuitKind{},
 		Doc: "Failures of the last so many within a time that take a deployment out, for one app alone where only its requests fail; one try after 15 s, doubling to 5 min."},
 	{Key: "routing.timeouts.first_content", Env: []string{"FLEET_TIMEOUT_FIRST_CONTENT"}, Unit: "s", Scope: scopeFleet, kind: within(time.Second, oneDay),
-		Doc: "Time to the first content; three times the predicted load and prefill when that is longer."},
+		Doc: "Time to the first content; three times the predicted load and prefill, and writing where the answer comes in one piece, when that is longer. A machine that misses it is taken to be slower from then on, and given more."},
 	{Key: "routing.timeouts.stream_idle", Env: []string{"FLEET_TIMEOUT_STREAM_IDLE", "FLEET_STALE_TIMEOUT"}, Unit: "s", Scope: scopeFleet, kind: within(time.Second, oneDay),
 		Doc: "Longest silence within a stream."},
 	{Key: "routing.timeouts.total", Env: []string{"FLEET_TIMEOUT_TOTAL"}, Unit: "s", Scope: scopeFleet, kind: within(time.Second, 7*oneDay),

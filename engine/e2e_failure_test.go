@@ -227,3 +227,18 @@ func TestABoundExchangeIsNotMovedAndTheRecordSaysWhy(t *testing.T) {
 		t.Errorf("bound %q, note %q", rec.Requirements.Bound, rec.FailoverNote)
 	}
 }
+
+// Speeds are learnt from answers, and a machine that misses each deadline gives
+// none: that it missed one says that it is slower than it was taken to be.
+func TestAMachineSlowerThanItsDeadlinesLearnsSo(t *testing.T) {
+	const slow = `routing: {uncertain_hold: 0, settle: 0, timeouts: {first_content: 1}}`
+	r := newRig(t, spec{config: slow, fakes: map[string]runtimetest.FakeConfig{"ollama": {Parallel: 1, KeepAlive: -1, DecodeRate: 7, Models: []runtimetest.FakeModel{{Name: "slow"}}}}})
+	for _, ask := range []struct {
+		status int
+		why    string
+	}{{504, "no speed is known, and it is slower than a guess"}, {200, "the deadline missed before makes the next one longer"}} {
+		if a := r.post(t, "/v1/chat/completions", `{"model":"slow","max_tokens":12,"messages":[{"role":"user","content":"Count to twenty."}]}`); a.Status != ask.status {
+			t.Errorf("%d, want %d: %s: %s", a.Status, ask.status, ask.why, a.Body)
+		}
+	}
+}

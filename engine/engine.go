@@ -345,6 +345,9 @@ func (e *Engine) learn(c fleet.Completed, d *fleet.Deployment) {
 	if c.Load > 0 {
 		e.evidence.ObserveLoad(d, c.Load)
 	}
+	if c.Slower != nil {
+		e.evidence.ObserveSlow(d, *c.Slower)
+	}
 }
 
 // autoPull asks for a model that requests wait for (auto_pull: on). It is

@@ -22,6 +22,9 @@ const (
 	maxTasks    = 16   // tasks told apart a key; the classifier knows fewer
 	maxKeys     = 2000 // deployments and models; beyond, the longest unused go
 
+	// EnoughSpeeds is how many samples of a rate it takes to be believed.
+	EnoughSpeeds = 3
+
 	minPrefillTokens  = 64 // shorter prompts measure the overhead, not the reading
 	minDecodeTokens   = 8
 	serialisedSamples = 10   // times work waited inside the runtime before its slots are believed
@@ -147,6 +150,21 @@ func (l *Ledger) ObserveLoad(d *fleet.Deployment, took time.Duration) {
 	defer l.mu.Unlock()
 	sp, grown := l.speed(KeyOf(d))
 	sp.loads.add(took.Seconds())
+	l.publish(sp, nil, grown)
+}
+
+// ObserveSlow learns from a request that was given up that a deployment is no
+// faster than this. It is believed at once: what is slower than its deadlines
+// never shows how fast it is. What is measured later counts for more than it.
+func (l *Ledger) ObserveSlow(d *fleet.Deployment, most fleet.Pace) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	sp, grown := l.speed(KeyOf(d))
+	sp.prefill.lower(most.Prefill)
+	sp.decode.lower(most.Decode)
+	if most.Load > 0 {
+		sp.loads.add(most.Load)
+	}
 	l.publish(sp, nil, grown)
 }
 

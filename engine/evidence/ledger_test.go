@@ -416,3 +416,24 @@ func BenchmarkPublish(b *testing.B) {
 		l.Observe(s)
 	}
 }
+
+// What never ends within its deadline never shows how fast it is: that it was
+// slower is believed at once, and measured again later.
+func TestWhatWasGivenUpIsBelievedToBeNoFaster(t *testing.T) {
+	l, d := NewLedger(), deployment("m", "sha256:a")
+	l.ObserveSlow(d, fleet.Pace{Prefill: 20, Decode: 2})
+	s := l.Book().Speeds(d)
+	if s.Prefill != (Figure{20, EnoughSpeeds}) || s.Decode != (Figure{2, EnoughSpeeds}) || s.Load.Known() || s.Seconds.Known() {
+		t.Fatalf("%+v", s)
+	}
+	l.ObserveSlow(d, fleet.Pace{Prefill: 50, Load: 90})
+	if s = l.Book().Speeds(d); s.Prefill.V != 20 || s.Load != (Figure{90, 1}) {
+		t.Errorf("a faster bound makes it no faster: %+v", s)
+	}
+	for range 10 {
+		l.Observe(Sample{Deployment: d, Validated: true, Input: 1000, Output: 100, Reasoning: -1, Cached: -1, Took: 30 * time.Second, TTFT: 10 * time.Second})
+	}
+	if s = l.Book().Speeds(d); s.Prefill.V < 70 || s.Decode.V < 4 {
+		t.Errorf("ten answers at 100 and 5 tokens a second leave it at %+v", s)
+	}
+}

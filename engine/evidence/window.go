@@ -64,4 +64,16 @@ func (m *mean) add(v float64) {
 	m.V += (v - m.V) * max(meanShare, 1/float64(m.N))
 }
 
+// lower makes of a mean one of no more than v that new samples move soon;
+// 0 says nothing.
+func (m *mean) lower(v float64) {
+	switch {
+	case v <= 0:
+	case m.N == 0 || v < m.V:
+		m.V, m.N = v, EnoughSpeeds
+	default:
+		m.N = max(m.N, EnoughSpeeds)
+	}
+}
+
 func (m mean) figure() Figure { return Figure(m) }

@@ -82,13 +82,22 @@ type Completed struct {
 	Load      time.Duration `json:"load,omitempty"`      // part of TTFT spent loading
 	Prefill   time.Duration `json:"prefill,omitempty"`
 	Decode    time.Duration `json:"decode,omitempty"`
-	Validated bool          `json:"validated"` // a complete, well-formed completion
+	Slower    *Pace         `json:"slower,omitempty"` // set when it was given up: no faster than this
+	Validated bool          `json:"validated"`        // a complete, well-formed completion
 	// Internal is set for requests of our own: they show what a machine can, not
 	// what its users want.
 	Internal bool `json:"internal,omitempty"`
 	// Retry is set when the gateway will ask again for the same request with
 	// this deployment excluded.
 	Retry bool `json:"retry,omitempty"`
+}
+
+// Pace is how fast work at a deployment goes: tokens a second, read and written,
+// and seconds of its load. 0 = nothing is said of it.
+type Pace struct {
+	Prefill float64 `json:"prefill,omitempty"`
+	Decode  float64 `json:"decode,omitempty"`
+	Load    float64 `json:"load,omitempty"`
 }
 
 // FailureClass groups failures by what may be concluded from them.

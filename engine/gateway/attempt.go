@@ -332,6 +332,9 @@ func (x *exchange) completed(o fleet.Outcome, f *fleet.Failure, retry bool) flee
 	if a.timings != nil {
 		c.Prefill, c.Decode = a.timings.Prefill, a.timings.Decode
 	}
+	if f != nil && f.Class == fleet.FailTimeout && a.first == 0 {
+		c.Slower = x.granted.Plan.Slower(c.Took)
+	}
 	return c
 }
 

@@ -76,18 +76,17 @@ const (
 	weightShare    = 0.85       // of the memory bandwidth that reading weights reaches
 	tokenOverhead  = 0.003      // seconds a token beside reading weights
 	prefillPerRate = 5          // prompts are read at least so much faster than answers are written
-	fewSpeeds      = 3          // samples before a measured rate is believed
 	slowest        = 1.0        // tokens a second, at least
 	unknownWeights = int64(4e9) // bytes, for loads and rates of models of unknown size
 )
 
 func speedOf(n *fleet.Node, d *fleet.Deployment, known *evidence.Speeds) speed {
 	s := speed{decode: coldDecode(n, d), samples: known.Seconds.N}
-	if known.Decode.N >= fewSpeeds {
+	if known.Decode.N >= evidence.EnoughSpeeds {
 		s.decode = known.Decode.V
 	}
 	s.prefill = max(slowest, s.decode*prefillPerRate)
-	if known.Prefill.N >= fewSpeeds {
+	if known.Prefill.N >= evidence.EnoughSpeeds {
 		s.prefill = known.Prefill.V
 	}
 	s.load = float64(sizeOr(d, unknownWeights)) / diskRate

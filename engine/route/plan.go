@@ -28,20 +28,44 @@ func (j *judge) plan(c *cand) (p Plan, limited string) {
 	if p.Reload {
 		p.Slots = 1 // it cannot be loaded again under a running answer
 	}
-	p.FirstContent = j.firstContent(c, output)
+	p.Pace, p.Expected = j.expect(c, output)
+	p.FirstContent = min(max(j.p.FirstContent, seconds(deadlineFactor*p.Expected)), j.timeLeft())
 	p.Idle = min(p.Idle, p.Total)
 	return p, note
 }
 
-// firstContent is how long the first piece of the answer may take: three times
-// what is predicted, and never less than the setting. An answer in one piece
-// comes when it is whole, so its writing is part of it, up to the output limit.
-func (j *judge) firstContent(c *cand, limit int) time.Duration {
-	predicted := j.loadSeconds(c) + c.prefillSeconds()
-	if !j.q.Needs.Streaming && j.q.Needs.Role == RoleChat && !j.q.Needs.LoadOnly {
-		predicted += c.decodeSeconds(c.mostOutput(&j.q.Needs, limit))
+// expect is how long the first piece of the answer is expected to take; it may
+// take three times that, and never less than the setting. An answer in one piece
+// comes when it is whole, so its writing is part of it, up to the output limit:
+// it is asked of the runtime as its client asked, which is the cheapest way and
+// leaves its bytes as they are.
+func (j *judge) expect(c *cand, limit int) (pace fleet.Pace, took float64) {
+	took = j.loadSeconds(c) + c.prefillSeconds()
+	if c.mem.load {
+		pace.Load = c.speed.load
 	}
-	return min(max(j.p.FirstContent, seconds(deadlineFactor*predicted)), j.timeLeft())
+	pace.Prefill = c.speed.prefill
+	if n := &j.q.Needs; !n.Streaming && n.Role == RoleChat && !n.LoadOnly {
+		pace.Decode = c.speed.decode
+		took += c.decodeSeconds(c.mostOutput(n, limit))
+	}
+	return pace, took
+}
+
+// Slower is how fast the deployment is at most, when nothing of the answer came
+// within a time; nil where no more was expected. So a machine that is slower
+// than anybody guessed is given more time with each deadline it misses. Nobody
+// is waited for who may be slower than the slowest: it is more likely to hang.
+func (p *Plan) Slower(took time.Duration) *fleet.Pace {
+	by := took.Seconds() / p.Expected
+	if p.Expected <= 0 || by <= 1 {
+		return nil
+	}
+	return &fleet.Pace{
+		Prefill: min(p.Pace.Prefill, max(slowest*prefillPerRate, p.Pace.Prefill/by)),
+		Decode:  min(p.Pace.Decode, max(slowest, p.Pace.Decode/by)),
+		Load:    p.Pace.Load * by,
+	}
 }
 
 // mostOutput is the longest answer possible: the limit we send, else the asked

@@ -50,6 +50,50 @@ func TestDeadlines(t *testing.T) {
 	}
 }
 
+// A machine slower than anybody guessed is given more time with each deadline it
+// misses, until its answer comes; one that hangs is not waited for without end.
+func TestEachMissedDeadlineGivesASlowMachineMoreTime(t *testing.T) {
+	for name, c := range map[string]struct {
+		read, wrote float64 // tokens a second in truth, 0 = it hangs
+		change      func(*fleet.Deployment, *Query)
+		most        int
+	}{
+		"slow to write":        {20, 1.2, func(_ *fleet.Deployment, q *Query) { whole(q, 100) }, 2},
+		"slow to read":         {20, 5, func(_ *fleet.Deployment, q *Query) { q.Needs.Tokens.Input = 2700 }, 3},
+		"slow to read, a lot":  {8, 5, func(_ *fleet.Deployment, q *Query) { q.Needs.Tokens.Input = 7000 }, 4},
+		"slow to load as well": {20, 5, func(d *fleet.Deployment, q *Query) { unload(d); q.Needs.Tokens.Input = 2700 }, 3},
+		"hangs":                {0, 0, func(_ *fleet.Deployment, q *Query) { whole(q, 100) }, 0},
+	} {
+		l, deadline, tries := evidence.NewLedger(), time.Duration(0), 0
+		for tries < 20 {
+			tries++
+			var dep *fleet.Deployment
+			d := oneNode(func(v *View, _ *Policy, n *fleet.Node, d *fleet.Deployment, q *Query) {
+				n.Hardware.BandwidthGBs = fleet.Reading[float64]{}
+				v.Evidence, dep = l.Book(), d
+				q.Needs.Tokens = Tokens{Input: 100, Output: 100}
+				c.change(d, q)
+			})
+			if d.Plan.FirstContent < deadline {
+				t.Errorf("%s: after %v it is given %v", name, deadline, d.Plan.FirstContent)
+			}
+			deadline = d.Plan.FirstContent
+			if took := float64(d.Candidates[0].Tokens.Input)/c.read + 100/c.wrote; c.read > 0 && took < deadline.Seconds() {
+				break
+			}
+			if slower := d.Plan.Slower(deadline); slower != nil {
+				l.ObserveSlow(dep, *slower)
+			}
+		}
+		if c.most > 0 && tries > c.most {
+			t.Errorf("%s: %d deadlines were missed, the last of %v", name, tries, deadline)
+		}
+		if c.most == 0 && deadline > 6*time.Minute {
+			t.Errorf("%s: it is waited for %v", name, deadline)
+		}
+	}
+}
+
 func unload(d *fleet.Deployment) { d.Residency, d.LoadedContext = fleet.OnDisk, 0 }
 
 func whole(q *Query, asked int) { q.Needs.Streaming, q.Needs.OutputAsked = false, asked }

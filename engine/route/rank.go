@@ -193,7 +193,7 @@ func (j *judge) latencies(rivals []rival) {
 	logs, measured := 0.0, 0
 	for i := range rivals {
 		r := &rivals[i]
-		if f := r.speeds.Tasks[j.q.Needs.PrimaryTask]; f.N >= fewSpeeds {
+		if f := r.speeds.Tasks[j.q.Needs.PrimaryTask]; f.N >= evidence.EnoughSpeeds {
 			r.latency, r.latencyLabel = f.V, "latency:measured"
 			logs += math.Log(max(1e-3, f.V) * coldDecode(r.node.Node, r.dep))
 			measured++

@@ -237,6 +237,8 @@ type Plan struct {
 	Idle             time.Duration        `json:"idle"`
 	Total            time.Duration        `json:"total"`
 	PredictedSeconds float64              `json:"predicted_seconds"` // unit of fairness
+	Expected         float64              `json:"expected"`          // seconds to the first content
+	Pace             fleet.Pace           `json:"pace"`              // what Expected was made of
 }
 
 // Decision is the answer of Decide, with all that explains it.
