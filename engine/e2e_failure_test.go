@@ -232,7 +232,7 @@ func TestABoundExchangeIsNotMovedAndTheRecordSaysWhy(t *testing.T) {
 // none: that it missed one says that it is slower than it was taken to be.
 func TestAMachineSlowerThanItsDeadlinesLearnsSo(t *testing.T) {
 	const slow = `routing: {uncertain_hold: 0, settle: 0, timeouts: {first_content: 1}}`
-	r := newRig(t, spec{config: slow, fakes: map[string]runtimetest.FakeConfig{"ollama": {Parallel: 1, KeepAlive: -1, DecodeRate: 7, Models: []runtimetest.FakeModel{{Name: "slow"}}}}})
+	r := newRig(t, spec{config: slow, fakes: map[string]runtimetest.FakeConfig{"ollama": {Parallel: 1, KeepAlive: -1, DecodeRate: 9, Models: []runtimetest.FakeModel{{Name: "slow"}}}}})
 	for _, ask := range []struct {
 		status int
 		why    string

@@ -77,6 +77,7 @@ const (
 	tokenOverhead  = 0.003      // seconds a token beside reading weights
 	prefillPerRate = 5          // prompts are read at least so much faster than answers are written
 	slowest        = 1.0        // tokens a second, at least
+	longestLoad    = 600.0      // seconds, at most
 	unknownWeights = int64(4e9) // bytes, for loads and rates of models of unknown size
 )
 

@@ -53,19 +53,34 @@ func (j *judge) expect(c *cand, limit int) (pace fleet.Pace, took float64) {
 }
 
 // Slower is how fast the deployment is at most, when nothing of the answer came
-// within a time; nil where no more was expected. So a machine that is slower
-// than anybody guessed is given more time with each deadline it misses. Nobody
-// is waited for who may be slower than the slowest: it is more likely to hang.
+// within a time; nil where that says nothing. So a machine that is slower than
+// anybody guessed is given more time with each deadline it misses. What would
+// have to be slower than the slowest is more likely to hang, or busy with what
+// others ask of it: that teaches nothing, and nobody is waited for without end.
 func (p *Plan) Slower(took time.Duration) *fleet.Pace {
 	by := took.Seconds() / p.Expected
 	if p.Expected <= 0 || by <= 1 {
 		return nil
 	}
-	return &fleet.Pace{
-		Prefill: min(p.Pace.Prefill, max(slowest*prefillPerRate, p.Pace.Prefill/by)),
-		Decode:  min(p.Pace.Decode, max(slowest, p.Pace.Decode/by)),
-		Load:    p.Pace.Load * by,
+	slower := fleet.Pace{
+		Prefill: atLeast(slowest*prefillPerRate, p.Pace.Prefill/by),
+		Decode:  atLeast(slowest, p.Pace.Decode/by),
 	}
+	if load := p.Pace.Load * by; load <= longestLoad {
+		slower.Load = load
+	}
+	if slower == (fleet.Pace{}) {
+		return nil
+	}
+	return &slower
+}
+
+// atLeast is a rate, 0 where it is under the least that is believed.
+func atLeast(least, rate float64) float64 {
+	if rate < least {
+		return 0
+	}
+	return rate
 }
 
 // mostOutput is the longest answer possible: the limit we send, else the asked

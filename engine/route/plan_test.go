@@ -63,6 +63,7 @@ func TestEachMissedDeadlineGivesASlowMachineMoreTime(t *testing.T) {
 		"slow to read, a lot":  {8, 5, func(_ *fleet.Deployment, q *Query) { q.Needs.Tokens.Input = 7000 }, 4},
 		"slow to load as well": {20, 5, func(d *fleet.Deployment, q *Query) { unload(d); q.Needs.Tokens.Input = 2700 }, 3},
 		"hangs":                {0, 0, func(_ *fleet.Deployment, q *Query) { whole(q, 100) }, 0},
+		"hangs as it loads":    {0, 0, func(d *fleet.Deployment, q *Query) { unload(d) }, 0},
 	} {
 		l, deadline, tries := evidence.NewLedger(), time.Duration(0), 0
 		for tries < 20 {
@@ -88,7 +89,7 @@ func TestEachMissedDeadlineGivesASlowMachineMoreTime(t *testing.T) {
 		if c.most > 0 && tries > c.most {
 			t.Errorf("%s: %d deadlines were missed, the last of %v", name, tries, deadline)
 		}
-		if c.most == 0 && deadline > 6*time.Minute {
+		if c.most == 0 && deadline > 30*time.Minute {
 			t.Errorf("%s: it is waited for %v", name, deadline)
 		}
 	}
