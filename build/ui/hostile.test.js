@@ -184,7 +184,9 @@ describe('an engine that is started again', () => {
 describe('a line that is cut', () => {
   it('is found again, and misses nothing', async () => {
     const lines = new Set();
+    let dead = false;
     const proxy = createServer((a) => {
+      if (dead) return a.destroy();
       const b = connect(rig.port, '127.0.0.1');
       for (const s of [a, b]) {
         lines.add(s);
@@ -205,6 +207,24 @@ describe('a line that is cut', () => {
       await v.page.getByRole('row').filter({ hasText: app }).getByText('answered').waitFor({ timeout: 10_000 });
       await v.page.getByText('No connection to Bellwether.').waitFor({ state: 'detached' });
     }
+    // More than the feed brings when the line is back: the rest is read as one scrolls.
+    dead = true;
+    for (const s of lines) s.destroy();
+    await v.page.getByText('No connection to Bellwether.').waitFor();
+    await rig.ask('missed', 'nobody-has-this', { stream: false });
+    for (let i = 0; i < 10; i++) await Promise.all(Array.from({ length: 25 }, () => rig.ask('many', 'nobody-has-this', { stream: false })));
+    dead = false;
+    await v.page.getByText('No connection to Bellwether.').waitFor({ state: 'detached' });
+    const seen = await v.page.getByRole('grid').evaluate(async (grid) => {
+      const seen = [];
+      for (let still = 0; still < 20; still = seen.at(-1) === 'cut-0' ? 20 : still + Number(grid.scrollTop >= grid.scrollHeight - grid.clientHeight - 1)) {
+        for (const c of grid.querySelectorAll('.row .c-app')) if (!seen.includes(c.textContent)) seen.push(c.textContent);
+        grid.scrollTop += 300;
+        await new Promise((r) => setTimeout(r, 40));
+      }
+      return seen;
+    });
+    assert.deepEqual(seen.slice(0, 5), ['many', 'missed', 'cut-2', 'cut-1', 'cut-0']);
     await v.close();
     proxy.close();
     for (const s of lines) s.destroy();
