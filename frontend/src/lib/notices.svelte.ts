@@ -47,6 +47,11 @@ class Notices {
     this.list = this.list.filter((n) => n.id !== id);
   }
 
+  /** over closes what was told of something that is another by now. */
+  over(about: string): void {
+    this.list.filter((n) => n.about === about).forEach((n) => this.close(n.id));
+  }
+
   /** hold keeps a notice while it is pointed at or has the focus. */
   hold(id: number): void {
     clearTimeout(this.#timers.get(id));
@@ -59,7 +64,7 @@ class Notices {
   }
 
   #add(n: Omit<Notice, 'id'>): number {
-    if (n.about !== '') this.list.filter((o) => o.about === n.about).forEach((o) => this.close(o.id));
+    if (n.about !== '') this.over(n.about);
     const id = this.next++;
     this.list = [...this.list.slice(-3), { ...n, id }];
     return id;

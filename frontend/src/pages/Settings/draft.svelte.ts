@@ -2,6 +2,7 @@
 // owner for the page: it outlives a visit to another page, so that a draft is
 // not lost by looking something up.
 import { ApiError, get, post } from '../../lib/api';
+import { notices } from '../../lib/notices.svelte';
 import type { SettingsAnswer, SettingsPreview, SettingView } from '../../lib/wire';
 import { unsaved } from '../../lib/unsaved.svelte';
 import { checked, edited, isJSON, packed, type Draft } from './groups';
@@ -49,6 +50,7 @@ class Drafting {
         const d = this.draft[s.key];
         if (d !== undefined) Object.assign(rest, edited({}, s, d));
       }
+      if (a.revision !== this.answer?.revision) notices.over('settings');
       Object.assign(this, { answer: a, draft: rest, refused: {}, moved: false, trouble: null });
     } catch (err) {
       if (asked === this.#asked) this.trouble = err;

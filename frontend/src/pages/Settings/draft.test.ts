@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, it, vi } from 'vitest';
 import preview from '../../../../engine/admin/testdata/wire/settings_preview.json';
 import refused from '../../../../engine/admin/testdata/wire/error_settings.json';
 import golden from '../../../../engine/admin/testdata/wire/settings.json';
+import { notices } from '../../lib/notices.svelte';
 import type { SettingsAnswer } from '../../lib/wire';
 import { drafting } from './draft.svelte';
 
@@ -156,6 +157,16 @@ describe('a draft of settings', () => {
     await expect(drafting.save()).rejects.toMatchObject({ code, message: 'The settings file cannot be written: read-only.', remedy: 'Make its folder writable.' });
     expect(drafting.moved).toBe(false);
     expect(drafting.count).toBe(1);
+  });
+
+  it('has what was told of the file taken back once the file is another', async () => {
+    notices.problem(new Error('The settings file is wrong.'), 'settings');
+    answers = [[200, settings]];
+    await drafting.load();
+    expect(notices.list).toHaveLength(1);
+    answers = [[200, { ...settings, revision: 'mended' }]];
+    await drafting.load();
+    expect(notices.list).toEqual([]);
   });
 
   it('passes on what is neither of values nor of the revision', async () => {
