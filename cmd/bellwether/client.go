@@ -16,6 +16,7 @@ import (
 
 	"bellwether/engine"
 	"bellwether/engine/admin"
+	"bellwether/engine/dialect"
 	"bellwether/engine/fleet"
 	"bellwether/platform/desktop"
 )
@@ -180,7 +181,7 @@ func (c *client) send(ctx context.Context, method, path string, body io.Reader, 
 	if resp.StatusCode >= 500 && resp.StatusCode != http.StatusNotImplemented {
 		code = exitFailed // it could not
 	}
-	return nil, coded(code, "%s", strings.TrimSpace(refusal.Error.Message+" "+refusal.Error.Remedy))
+	return nil, coded(code, "%s", (&dialect.Problem{Message: refusal.Error.Message, Remedy: refusal.Error.Remedy}).Text())
 }
 
 // status asks the engine how everything stands.

@@ -51,9 +51,6 @@ func (f *fault) problem() *Problem {
 	if f.path != "" {
 		p.Message = f.path + ": " + f.what
 	}
-	if p.Remedy != "" {
-		p.Message = sentence(p.Message)
-	}
 	return p
 }
 

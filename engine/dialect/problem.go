@@ -40,8 +40,9 @@ func (p *Problem) Error() string {
 	if p.Remedy == "" {
 		return p.Message
 	}
-	return p.Message + " " + p.Remedy
+	return sentence(p.Message) + " " + p.Remedy
 }
 
-// Text returns the sentence shown to the client: message, then remedy.
+// Text returns what is shown to the client: the message, and where there is a
+// remedy a full stop between the two.
 func (p *Problem) Text() string { return p.Error() }

@@ -24,6 +24,7 @@ func TestProblemsInEveryProtocolsEnvelope(t *testing.T) {
 		{OpenAIModels, full, `{"error":{"message":"Every node is paused.","type":"api_error","param":null,"code":"no_capacity","details":{"a":"x","b":[1]}}}`},
 		{OpenAIResponses, &Problem{Status: 400, Message: "No."}, `{"error":{"message":"No.","type":"invalid_request_error","param":null,"code":null}}`},
 		{OllamaChat, p, `{"error":"model 'x' not found. Pull it."}`},
+		{OllamaChat, &Problem{Message: "model 'x' not found", Remedy: "Pull it."}, `{"error":"model 'x' not found. Pull it."}`},
 		{OllamaMeta, full, `{"error":"Every node is paused.","details":{"a":"x","b":[1]}}`},
 		{Anthropic, p, `{"type":"error","error":{"type":"not_found_error","message":"model 'x' not found. Pull it."},"request_id":"req_1"}`},
 	} {
