@@ -194,7 +194,7 @@ func problemText(t testing.TB, w wire, a *answer) string {
 	b := a.json(t)
 	switch {
 	case w.name == "messages":
-		if b.str("type") != "error" || b.str("error.type") == "" || b.str("request_id") == "" {
+		if b.str("type") != "error" || b.str("error.type") == "" || b.str("request_id") == "" || b.str("request_id") != a.Header.Get("Request-Id") {
 			t.Errorf("no Anthropic error: %s", a.Body)
 		}
 		return b.str("error.message")

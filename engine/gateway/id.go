@@ -19,3 +19,12 @@ func newID(now time.Time) string {
 	hex.Encode(text[:], b[:])
 	return string(text[:])
 }
+
+// wireID is a request's id as OpenAI's and Anthropic's clients know them, in
+// headers and bodies alike; "" of none.
+func wireID(id string) string {
+	if id == "" {
+		return ""
+	}
+	return "req_" + id
+}

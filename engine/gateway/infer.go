@@ -60,9 +60,9 @@ func (g *Gateway) infer(w http.ResponseWriter, r *http.Request, proto dialect.Pr
 	ids := append(make([]fact, 0, 2), fact{"X-Fleet-Request-Id", x.id})
 	switch proto {
 	case dialect.Anthropic, dialect.AnthropicCount:
-		ids = append(ids, fact{"Request-Id", "req_" + x.id})
+		ids = append(ids, fact{"Request-Id", wireID(x.id)})
 	case dialect.OpenAIChat, dialect.OpenAICompletion, dialect.OpenAIResponses, dialect.OpenAIEmbeddings:
-		ids = append(ids, fact{"X-Request-Id", "req_" + x.id})
+		ids = append(ids, fact{"X-Request-Id", wireID(x.id)})
 	}
 	setFacts(w.Header(), ids)
 	if p := x.read(); p != nil {

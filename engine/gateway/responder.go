@@ -307,7 +307,7 @@ func (g *Gateway) refusePath(w http.ResponseWriter, r *http.Request, path string
 
 // refuse writes a problem as an HTTP answer in the caller's dialect.
 func (g *Gateway) refuse(w http.ResponseWriter, proto dialect.Protocol, p *dialect.Problem, id string) {
-	contentType, body := dialect.EncodeProblem(proto, p, id)
+	contentType, body := dialect.EncodeProblem(proto, p, wireID(id))
 	g.writeProblem(w, contentType, body, p)
 }
 
