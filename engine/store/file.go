@@ -319,6 +319,9 @@ func rescueTable(ctx context.Context, to, from *sql.DB, table, key string) (rows
 // createFile makes the folder and an empty file only its owner may read, which
 // SQLite's own files beside it then inherit. fresh says that the file is empty.
 func createFile(path string) (fresh bool, err error) {
+	if err := onlyFiles(path); err != nil {
+		return false, err
+	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return false, err
 	}
@@ -328,6 +331,24 @@ func createFile(path string) (fresh bool, err error) {
 	}
 	info, err := f.Stat()
 	return err == nil && info.Size() == 0, errors.Join(err, f.Close())
+}
+
+// onlyFiles finds what stands in the place of a file that SQLite keeps beside the
+// database, and is none: SQLite says of it only that it cannot be opened.
+func onlyFiles(path string) error {
+	for _, suffix := range []string{"-wal", "-shm", "-journal"} {
+		info, err := os.Stat(path + suffix)
+		if err != nil || info.Mode().IsRegular() {
+			continue
+		}
+		what := "no file"
+		if info.IsDir() {
+			what = "a folder"
+		}
+		name := filepath.Base(path) + suffix
+		return &UnavailableError{Reason: name + " in the data folder is " + what, Remedy: "move " + name + " away; writing goes on by itself"}
+	}
+	return nil
 }
 
 // access is what a connection may do.

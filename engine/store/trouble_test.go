@@ -207,6 +207,33 @@ func TestOpeningOnAFullDiskServesAndRecovers(t *testing.T) {
 	}
 }
 
+// SQLite says of a folder in the place of its log only that it cannot be opened,
+// which also stands for a missing permission.
+func TestAFolderInThePlaceOfAFileIsNamed(t *testing.T) {
+	for _, suffix := range []string{"-wal", "-shm", "-journal"} {
+		path := filepath.Join(t.TempDir(), "bellwether.db")
+		if err := os.Mkdir(path+suffix, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		s := open(t, path, Options{Now: atEpoch})
+		run(t, s)
+		s.Record(record(1))
+		if err := s.Flush(t.Context()); err == nil {
+			t.Fatal("wrote beside a folder in its way")
+		}
+		if h := s.Health(); !strings.Contains(h.Reason, "bellwether.db"+suffix+" in the data folder is a folder") || !strings.Contains(h.Remedy, "move bellwether.db"+suffix+" away") {
+			t.Errorf("%q: %+v", suffix, h)
+		}
+		if err := os.Remove(path + suffix); err != nil {
+			t.Fatal(err)
+		}
+		flush(t, s)
+		if h := s.Health(); !h.OK || h.Written != 1 {
+			t.Errorf("%q moved away: %+v", suffix, h)
+		}
+	}
+}
+
 // smallDisk mounts a file system of 1 MB, or skips the test.
 func smallDisk(t *testing.T) string {
 	t.Helper()
