@@ -6,7 +6,7 @@ import { mkdtempSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, it } from 'node:test';
-import { launch } from './browser.js';
+import { launch, Visit } from './browser.js';
 import { Rig } from './rig.js';
 import { shoot } from './shots.js';
 
@@ -32,6 +32,31 @@ it('fits its window, in light and dark, small, large and narrow', async () => {
   console.log(`${made.length} pictures in ${folder}`);
   for (const path of made) assert.ok(statSync(path).size > 8_000, `${path} is blank`);
   assert.deepEqual(wrong, []);
+});
+
+it('can be read under the pointer while it is at work, and where the system chooses the colours', async () => {
+  const v = await Visit.open(browser, rig.base, { link: await rig.enterLink() });
+  for (const colorScheme of ['light', 'dark']) {
+    await v.page.emulateMedia({ colorScheme });
+    await v.page.goto(`${rig.base}/ui/#/health/traffic`);
+    await v.page.getByRole('button', { name: /^Send/ }).click(); // and the pointer stays there
+    await v.page.getByRole('button', { name: 'Sending …' }).waitFor();
+    assert.deepEqual((await v.page.evaluate(faint)).filter((f) => f.includes('Sending')), [], colorScheme);
+    await v.page.getByRole('button', { name: /^Send again/ }).waitFor({ timeout: 30_000 });
+  }
+  await v.page.emulateMedia({ forcedColors: 'active' });
+  const style = (where, key) => v.page.locator(where).first().evaluate((e, k) => getComputedStyle(e)[k], key);
+  assert.equal(await style('nav[aria-label="Pages"] [aria-current]', 'outlineStyle'), 'solid');
+  assert.equal(await style('nav[aria-label="Parts of Health"] [aria-current]', 'outlineStyle'), 'solid');
+  await v.go('Fleet');
+  assert.equal(await style('.bar > .mark', 'borderLeftStyle'), 'solid');
+  await v.go('Settings');
+  assert.equal(await style('nav[aria-label="Chapters"] [aria-current]', 'outlineStyle'), 'solid');
+  assert.equal(await style('label:has(input[name="theme"]:checked)', 'outlineStyle'), 'solid');
+  const on = v.page.locator('.switch:has(:checked) span').first();
+  await on.waitFor();
+  assert.notEqual(await on.evaluate((e) => getComputedStyle(e).backgroundColor), await style('.switch:not(:has(:checked)) span', 'backgroundColor'));
+  await v.close();
 });
 
 /** look runs in the page: what of its layout is wrong. */
