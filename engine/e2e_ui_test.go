@@ -507,7 +507,7 @@ func TestTestTrafficGoesThroughEveryProtocol(t *testing.T) {
 	}
 	must(t, r.agent.Pause("", time.Time{})) // the first refusal is that of all
 	lines = run()
-	if last := lines[len(lines)-1]; len(lines) != 3 || last.Failed != 1 || last.Error != "studio is paused" || !strings.Contains(last.Remedy, "bellwether resume") {
+	if last := lines[len(lines)-1]; len(lines) != 3 || last.Failed != 1 || last.Error != "Not all were sent: studio is paused." || !strings.Contains(last.Remedy, "Resume it with") {
 		t.Errorf("of a paused machine: %+v", lines)
 	}
 	must(t, r.agent.Resume())

@@ -137,6 +137,9 @@ export function nodeName(id: string): string {
   return fleet.nodes[id]?.name ?? id.slice(0, 8);
 }
 
+/** pausedWords say that a machine takes no work, '' = it does. */
+export const pausedWords = (id: string): string => (fleet.nodes[id]?.paused ? `${nodeName(id)} is paused: it takes no work until it is resumed.` : '');
+
 /** named puts machines' names in the place of their ids, in a deployment's id or in a text that holds some. */
 export function named(text: string): string {
   return text.replace(/[\w-]+(?=\/)/g, (id) => fleet.nodes[id]?.name ?? id);

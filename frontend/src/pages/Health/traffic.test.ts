@@ -33,3 +33,27 @@ it('is off with its reason where no chat model is loaded', () => {
   expect(send.title).toMatch(/No chat model is loaded: load one in Models/);
   expect(screen.getByText('No chat model is loaded')).toBeTruthy(); // once
 });
+
+it('says beforehand that a paused machine takes none, and why not all were sent', async () => {
+  traffic.startedAt = 0;
+  showGolden((h) => Object.values(h.state.nodes).forEach((n) => (n.paused = true)));
+  const { unmount } = render(Traffic);
+  const send = screen.getByRole<HTMLButtonElement>('button', { name: /Send/ });
+  expect([send.disabled, send.title]).toEqual([true, 'studio is paused: it takes no work until it is resumed.']);
+  expect(screen.getByText(send.title)).toBeTruthy();
+  unmount();
+  Object.assign(traffic, { startedAt: 1, planned: 20, requests: [{ kind: 'request', ok: false }], sum: { kind: 'done', ok: false, failed: 1, error: 'Not all were sent: studio is paused.', remedy: 'Resume it.' } });
+  render(Traffic);
+  expect(screen.getByText(/Not all were sent: studio is paused. Resume it./)).toBeTruthy();
+});
+
+it('counts a model once, wherever it is', () => {
+  showGolden((h) => {
+    const d = Object.values(h.state.deployments).find((x) => x.residency === 'loaded' && x.capabilities.chat?.support !== 'no')!;
+    for (const x of Object.values(h.state.deployments)) x.residency = 'on_disk';
+    d.residency = 'loaded';
+    h.state.deployments.copy = { ...d, id: 'copy', runtime: 'other' };
+  });
+  render(Traffic);
+  expect(screen.getByText(/loaded now \(1, in 2 places\)/)).toBeTruthy();
+});
