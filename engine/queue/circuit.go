@@ -45,7 +45,7 @@ func (c *circuits) init() {
 
 // judgeFailure counts a failed attempt, if it says something of the runtime.
 func (d *Dispatcher) judgeFailure(g *grant, f *fleet.Failure) {
-	if !runtimeFault(f) {
+	if !runtimeFault(f) || f.Class == fleet.FailTimeout && d.hasty(g.ticket) {
 		d.giveUpTry(g.ticket)
 		return
 	}
@@ -56,6 +56,13 @@ func (d *Dispatcher) judgeFailure(g *grant, f *fleet.Failure) {
 			d.review(l)
 		}
 	}
+}
+
+// hasty reports whether the time is over that the request's own client gave it:
+// what does not answer within it need not be slow.
+func (d *Dispatcher) hasty(t *Ticket) bool {
+	given := t.q.Needs.Timeout
+	return given > 0 && given < d.policy.Total && d.now.Sub(t.arrived) >= given
 }
 
 // runtimeFault reports whether a failure is the runtime's own: not the

@@ -98,6 +98,21 @@ func TestFailuresOfOneAppKeepOutThatAppAlone(t *testing.T) {
 	x.want("done a ok; grant g studio")
 }
 
+func TestATimeTheClientGaveIsNotTheRuntimesFault(t *testing.T) {
+	for given, want := range map[time.Duration]int{time.Second: 0, 10 * time.Minute: 1} {
+		x := newFx(t, machine("studio", loaded("qwen3", 4)))
+		x.submit("a", "qwen3", func(q *route.Query) { q.Needs.Timeout = given })
+		x.use("a")
+		x.pass(time.Minute)
+		g := x.grants["a"]
+		x.do(&released{fleet.Released{Grant: g.ID, Deployment: g.Deployment}})
+		x.do(&completed{fleet.Completed{Grant: g.ID, Outcome: fleet.OutcomeFailed, Failure: &fleet.Failure{Class: fleet.FailTimeout}}})
+		if got := len(x.d.circuits.by); got != want {
+			t.Errorf("given %v: %d circuits count it, want %d", given, got, want)
+		}
+	}
+}
+
 func TestFailuresOfSeveralAppsKeepEveryoneOut(t *testing.T) {
 	x := newFx(t, machine("studio", loaded("qwen3", 4)))
 	for i, n := range names("f", 5) {

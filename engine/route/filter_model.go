@@ -222,12 +222,12 @@ func (j *judge) demands(d *fleet.Deployment, yield func(fleet.Capability) bool) 
 	need(n.Streaming && n.Role == RoleChat, fleet.CapStreaming)
 }
 
-// checkDeadline refuses before loading what cannot begin in time: the client's
-// leaving would only kill the load (routing.md 12).
+// checkDeadline refuses what has no time left, and before loading what cannot
+// begin in time: the client's leaving would only kill the load (routing.md 12).
 func (j *judge) checkDeadline(c *cand) {
 	left := j.timeLeft()
 	first := seconds(j.loadSeconds(c) + c.prefillSeconds())
-	if c.mem.load && first > left {
+	if left <= 0 || c.mem.load && first > left {
 		c.exclude(fleet.CodeAdmission, false, admitDeadline, c.dep.ID.Model, first.Seconds(), left.Seconds(), j.q.Needs.Timeout > 0 && j.q.Needs.Timeout < j.p.Total)
 	}
 }

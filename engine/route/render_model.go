@@ -176,6 +176,9 @@ func admissionWords(x Exclusion) (reason, remedy string) {
 	case admitLeaving:
 		return x.text(1) + " is being unloaded on " + x.text(2), "wait a moment"
 	case admitDeadline:
+		if x.float(3) <= 0 {
+			return "the request's time was over before it could begin", deadlineRemedy(x)
+		}
 		return fmt.Sprintf("%s needs about %s to load and read the prompt, and %s are left", x.text(1), span(x.float(1+1)), span(x.float(1+2))),
 			deadlineRemedy(x)
 	default:
@@ -184,7 +187,10 @@ func admissionWords(x Exclusion) (reason, remedy string) {
 }
 
 func deadlineRemedy(x Exclusion) string {
-	load := ", or load the model first with `bellwether models load " + x.text(1) + "`"
+	load := ""
+	if x.float(3) > 0 {
+		load = ", or load the model first with `bellwether models load " + x.text(1) + "`"
+	}
 	if own, _ := x.operand(4).(bool); own {
 		return "give the request more time" + load
 	}

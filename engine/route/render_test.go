@@ -38,6 +38,7 @@ var everyExclusion = []struct {
 	{Exclusion{fleet.CodeAdmission, []any{admitLeaving, "m", "studio"}, true}, "m is being unloaded on studio", "wait a moment"},
 	{Exclusion{fleet.CodeAdmission, []any{admitUnknown, "m"}, false}, "the size of m is unknown", "memory_gb"},
 	{Exclusion{fleet.CodeAdmission, []any{admitDeadline, "m", 24.0, 10.0, true}, false}, "m needs about 24 s to load and read the prompt, and 10 s are left", "give the request more time"},
+	{Exclusion{fleet.CodeAdmission, []any{admitDeadline, "m", 0.0, -1.0, true}, false}, "the request's time was over before it could begin", "give the request more time"},
 	{Exclusion{fleet.CodeAdmission, []any{admitDeadline, "m", 24.0, 10.0, false}, false}, "m needs about 24 s to load and read the prompt, and 10 s are left", "raise routing.timeouts.total"},
 	{Exclusion{fleet.CodeModelAbsent, []any{"m", "studio", true}, false}, "m is not installed on studio", "pull it there"},
 	{Exclusion{fleet.CodeModelAbsent, []any{"m", "studio", false}, false}, "m is not installed on studio", "serve it with a runtime there"},
