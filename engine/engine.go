@@ -86,6 +86,7 @@ type Engine struct {
 	store     *store.Store
 	evidence  *evidence.Ledger
 	registry  *fleet.Registry
+	seen      chan struct{} // closed by this machine's first report
 	queue     *queue.Dispatcher
 	events    *event.Hub[queue.Event]
 	agent     *agent.Agent
@@ -233,6 +234,7 @@ func (e *Engine) assemble() error {
 	} else if err := e.evidence.Import(saved); saved != nil && err != nil {
 		e.log.Warn("what was measured before could not be read; it is learned anew", "err", err)
 	}
+	e.seen = make(chan struct{})
 	e.registry = fleet.NewRegistry(e.nodeID, c.Heartbeat.Late, c.Heartbeat.Offline)
 	e.registry.Expect([]string{e.nodeID}, c.Routing.Settle, time.Now())
 	e.binder = e.newBinder()
@@ -267,10 +269,13 @@ func (e *Engine) agentConfig() agent.Config {
 		Discover: e.discover,
 		Declare:  e.declare,
 		Report: func(h fleet.Heartbeat) {
-			if h.Sequence == 1 && !slices.ContainsFunc(h.Runtimes, func(r fleet.RuntimeState) bool { return r.Up }) {
-				e.log.Warn("no runtime is up: bellwether doctor says what to start")
-			}
 			e.registry.Report(h, time.Now())
+			if h.Sequence == 1 {
+				close(e.seen)
+				if !slices.ContainsFunc(h.Runtimes, func(r fleet.RuntimeState) bool { return r.Up }) {
+					e.log.Warn("no runtime is up: bellwether doctor says what to start")
+				}
+			}
 			e.queue.FleetChanged()
 		},
 		Release:  e.queue.Released,
@@ -310,7 +315,7 @@ func (e *Engine) gatewayConfig() gateway.Config {
 	return gateway.Config{
 		NodeID: e.nodeID, NodeName: c.Node.Name, Version: e.opts.Version,
 		Dispatcher: e.queue, Nodes: e.node, Models: clientModels{e.node},
-		Policy: e.policy.Load, Fleet: e.registry.Snapshot,
+		Policy: e.policy.Load, Fleet: e.registry.Snapshot, Seen: e.seen,
 		Read: func(r *dialect.Request, m route.Meta) route.Requirements {
 			m.Book = e.evidence.Book()
 			return route.Read(r, m)

@@ -82,6 +82,8 @@ type Config struct {
 	Models     Models
 	Policy     func() *route.Policy
 	Fleet      func() *fleet.Snapshot
+	// Seen is closed once this machine was looked at.
+	Seen <-chan struct{}
 	// Read extracts requirements (route.Read with the evidence of the moment).
 	Read func(*dialect.Request, route.Meta) route.Requirements
 	// Record keeps a finished request's record; it never blocks.

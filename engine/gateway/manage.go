@@ -90,7 +90,7 @@ func (g *Gateway) show(w http.ResponseWriter, r *http.Request, _ caller) {
 	}
 	l, found := g.findAny(b.model(), localOnly(r))
 	if !found {
-		g.refuse(w, dialect.OllamaMeta, unknownModel(fleet.CanonicalModel(b.model())), "")
+		g.refuse(w, dialect.OllamaMeta, g.missing(fleet.CanonicalModel(b.model())), "")
 		return
 	}
 	if l.alias {

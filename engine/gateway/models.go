@@ -188,7 +188,7 @@ func (g *Gateway) oneModel(w http.ResponseWriter, r *http.Request, _ caller) {
 	}
 	l, ok := g.findAny(id, localOnly(r))
 	if !ok {
-		g.refuse(w, proto, unknownModel(id), "")
+		g.refuse(w, proto, g.missing(id), "")
 		return
 	}
 	l.name = id
@@ -198,6 +198,22 @@ func (g *Gateway) oneModel(w http.ResponseWriter, r *http.Request, _ caller) {
 	}
 	writeJSON(w, http.StatusOK, l.openAI())
 }
+
+// missing is the answer for a model that is not listed: there is none, or nobody
+// can say, as its runtime is down. A client that hears 404 of it may fetch it anew.
+func (g *Gateway) missing(name string) *dialect.Problem {
+	x, may := route.OutOfReach(g.Fleet(), name)
+	if !may {
+		return unknownModel(name)
+	}
+	yes := true
+	_, remedy := route.Sentences(x)
+	return &dialect.Problem{Status: http.StatusServiceUnavailable, Code: string(x.Code), RetryAfter: retryDown, Retry: &yes,
+		Message: "model '" + printable(name) + "' is out of reach: " + route.Render(x).Reason + ".", Remedy: remedy}
+}
+
+// retryDown is when to ask again for what is on a runtime that is down.
+const retryDown = 5 * time.Second
 
 func unknownModel(name string) *dialect.Problem {
 	no := false

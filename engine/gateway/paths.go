@@ -6,8 +6,10 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"bellwether/engine/dialect"
+	"bellwether/engine/fleet"
 )
 
 // endpoint is one row of the table of app endpoints.
@@ -42,12 +44,12 @@ func (g *Gateway) table() map[string]endpoint {
 		"/api/embed":                infer(dialect.OllamaEmbed),
 		"/api/embeddings":           infer(dialect.OllamaEmbeddings),
 
-		"/v1/models":   {get, g.listModels},
-		"/v1/models/*": {get, g.oneModel},
-		"/api/tags":    {get, g.tags},
-		"/api/ps":      {get, g.ps},
+		"/v1/models":   {get, g.whenSeen(g.listModels)},
+		"/v1/models/*": {get, g.whenSeen(g.oneModel)},
+		"/api/tags":    {get, g.whenSeen(g.tags)},
+		"/api/ps":      {get, g.whenSeen(g.ps)},
 		"/api/version": {get, g.version},
-		"/api/show":    {post, g.show},
+		"/api/show":    {post, g.whenSeen(g.show)},
 		"/api/pull":    {post, g.pull},
 		"/api/copy":    {post, g.copyModel},
 		"/api/create":  {post, g.create},
@@ -62,6 +64,21 @@ func (g *Gateway) table() map[string]endpoint {
 		"/fleet/queue":  {get, g.fleetQueue},
 		"/fleet/limits": {get, g.fleetLimits},
 		"/fleet/pin":    {[]string{http.MethodGet, http.MethodDelete}, g.fleetPin},
+	}
+}
+
+// whenSeen has a question for what there is wait until this machine was looked at
+// once, for a little while: what is told before that is empty, and clients keep it.
+func (g *Gateway) whenSeen(serve func(http.ResponseWriter, *http.Request, caller)) func(http.ResponseWriter, *http.Request, caller) {
+	return func(w http.ResponseWriter, r *http.Request, c caller) {
+		late := time.NewTimer(fleet.SettleWithin)
+		defer late.Stop()
+		select {
+		case <-g.Seen:
+		case <-late.C:
+		case <-r.Context().Done():
+		}
+		serve(w, r, c)
 	}
 }
 

@@ -22,7 +22,7 @@ func (g *Gateway) noModel(name, do string) *dialect.Problem {
 	} else if a, _ := g.Policy().AliasFor(name); a != nil {
 		what = "an alias, which stands for a choice among models and is none itself"
 	} else {
-		return unknownModel(name)
+		return g.missing(name)
 	}
 	no := false
 	p := &dialect.Problem{Status: http.StatusBadRequest, Code: "not_a_model", Param: "model", Retry: &no,

@@ -211,22 +211,9 @@ func (j *judge) waitingCures() bool {
 			return true
 		}
 	}
-	return !j.anyKnown() && j.mayAppear()
-}
-
-// mayAppear reports whether a model that nobody is known to have may be one of a
-// runtime that nobody could look at: whatever there is while a first look is
-// under way, and as long as there is none at all while a runtime is down.
-func (j *judge) mayAppear() bool {
-	empty := !slices.ContainsFunc(j.nodes, func(n nodeView) bool { return len(n.Deployments) > 0 })
-	for i := range j.nodes {
-		n := &j.nodes[i]
-		for k := range n.Runtimes {
-			if rt := &n.Runtimes[k]; n.Liveness != fleet.Offline && (rt.Unseen || empty && !rt.Up) {
-				j.reason("unseen", rt.Name, n.Name, rt.Reason)
-				return true
-			}
-		}
+	if x, found := unseen(j.v.Fleet); found && !j.anyKnown() {
+		j.reason("unseen", x.Operands...)
+		return true
 	}
 	return false
 }

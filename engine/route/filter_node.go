@@ -109,11 +109,7 @@ func until(now, then time.Time) int {
 func (j *judge) checkPlace(c *cand) {
 	n, d := c.node, c.dep
 	if rt := n.Runtime(d.ID.Runtime); rt == nil || !rt.Up {
-		reason := ""
-		if rt != nil {
-			reason = rt.Reason
-		}
-		c.exclude(fleet.CodeNoRuntime, true, d.ID.Runtime, n.Name, reason)
+		c.out = append(c.out, runtimeDown(n.Node, d.ID.Runtime))
 	}
 	if n.State.Pressure != critical && j.poolPressed(c) {
 		c.exclude(fleet.CodePressure, true, n.Name)
