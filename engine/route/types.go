@@ -267,10 +267,10 @@ type Decision struct {
 	RegistryVersion uint64     `json:"registry_version"`
 	// Refused is what the chosen node said to the grant last, nil if it took it.
 	Refused *fleet.Refusal `json:"refused,omitempty"`
-	// Scenario is what the decision was made from, as Write gives it; "" = it was
-	// not kept.
 	// Waited is what the request was held for before this answer, nil if it was not.
 	Waited *Waited `json:"waited,omitempty"`
+	// Scenario is what the decision was made from, as Write gives it; "" = it was
+	// not kept.
 	Scenario string `json:"-"`
 	// Nodes gives the names people know the nodes by, for the texts.
 	Nodes []NodeName `json:"nodes,omitempty"`
