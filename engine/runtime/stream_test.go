@@ -108,6 +108,8 @@ func TestAKilledRunnersErrorLineIsAMidStreamFailure(t *testing.T) {
 func TestAnErrorLineBeforeContentMayBeRetried(t *testing.T) {
 	wantChunks(t, ollamaLines(`{"error":"llama runner process has terminated"}`),
 		"failure before_open status=200 code=runtime_error caller=false may_run=false: llama runner process has terminated")
+	wantChunks(t, ollamaLines(`{"error":"detokenize error: no such token"}`),
+		"failure before_open status=200 code=runtime_error caller=true may_run=false: detokenize error: no such token")
 }
 
 func TestAnEndWithoutDoneIsAFailure(t *testing.T) { // R-05
