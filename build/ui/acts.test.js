@@ -216,6 +216,8 @@ describe('settings', () => {
     await page().getByRole('dialog').getByRole('button', { name: 'Save' }).click();
     await until('the file', () => /max_retries: 1/.test(readFileSync(rig.config, 'utf8')));
     assert.match(readFileSync(rig.config, 'utf8'), /log_level: info/);
+    writeFileSync(rig.config, readFileSync(rig.config, 'utf8').replace('log_level: info', 'log_level: warn'));
+    await until('the page to show the file as it is', async () => (await row('log_level').getByRole('combobox').inputValue()) === 'warn');
   });
 });
 
