@@ -313,6 +313,32 @@ func TestMeasuringOfAPausedMachineFailsAndMarksNothing(t *testing.T) {
 	r.idle(t)
 }
 
+// Of several models those that answered are probed, and of the others it is said.
+func TestAProbeOfSeveralSaysWhoDidNotAnswer(t *testing.T) {
+	one := runtimetest.FakeConfig{Models: []runtimetest.FakeModel{{Name: "chat:1b"}}}
+	r := newRig(t, spec{config: quick, fakes: map[string]runtimetest.FakeConfig{"sound": one, "sick": one}})
+	r.fakes["sick"].Inject(runtimetest.Fault{Path: "/api/chat", Status: 500, Body: `{"error":"out of luck"}`})
+	silent := ""
+	status, code := order(t.Context(), t, r, "/admin/probe", admin.ProbeWish{All: true}, func(f measure.Finding) bool {
+		if f.Capability == "" {
+			silent += f.Deployment.Runtime + ": " + f.Reason
+		}
+		return true
+	})
+	if status != http.StatusOK || !strings.HasPrefix(silent, "sick: ") || !strings.Contains(silent, "out of luck") || strings.Contains(silent, "sound: ") {
+		t.Errorf("%d %s, silent: %s", status, code, silent)
+	}
+	for runtime, probed := range map[string]bool{"sound": true, "sick": false} {
+		if got := r.evidence.Book().Probe(r.deployment(fleet.DeploymentID{Node: r.nodeID, Runtime: runtime, Model: "chat:1b"})) != nil; got != probed {
+			t.Errorf("%s counts as probed: %v", runtime, got)
+		}
+	}
+	if j := r.jobs()[0]; j.State != "done" || j.Lines[len(j.Lines)-1].About != "" {
+		t.Errorf("the job is %+v", j)
+	}
+	r.idle(t)
+}
+
 func TestWishesThatMakeNoSenseAreRefused(t *testing.T) {
 	r := newRig(t, spec{fakes: map[string]runtimetest.FakeConfig{"left": twin}})
 	for path, wishes := range map[string]map[string]any{
