@@ -7,7 +7,7 @@ const inside = (e: Element) => [...e.querySelectorAll<HTMLElement>(takers)];
 const seen = (e: HTMLElement) => e.isConnected && (e.checkVisibility?.() ?? true);
 const lost = () => document.activeElement === null || document.activeElement === document.body;
 
-/** Place is where something stands: within each element around it, from the inside out, the how-manieth that can have the focus. */
+/** Place is where something stands: in each element around it, from the inside out, its number among what can have the focus. */
 interface Place {
   of: HTMLElement;
   around: { element: Element; at: number }[];
