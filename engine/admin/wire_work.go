@@ -23,7 +23,7 @@ type JobView struct {
 	TotalItems     *int       `json:"total_items"`
 	StartedAt      time.Time  `json:"started_at"`
 	EndedAt        *time.Time `json:"ended_at"`
-	Error          string     `json:"error"`
+	Error          string     `json:"error"` // what it failed of and what helps, sentences; "" = it did not, or there is nothing to say
 	Cancellable    bool       `json:"cancellable"`
 	// Lines are what an eval or probe found out so far, in its order.
 	Lines []JobLine `json:"lines"`
