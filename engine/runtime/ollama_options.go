@@ -1,7 +1,6 @@
 package runtime
 
 import (
-
 	"bellwether/engine/dialect"
 	"bellwether/engine/fleet"
 )
