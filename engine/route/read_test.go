@@ -233,8 +233,12 @@ func TestStructuralNeeds(t *testing.T) {
 	r := chat(say(dialect.RoleUser, "hi"), say(dialect.RoleAssistant, "I would"))
 	r.Stream = true
 	r.Format.Kind = dialect.FormatSchema
+	r.Format.Schema = dialect.Raw(`{"type":"object","properties":{"city":{"type":"string"}}}`)
 	r.NumCtx = 8192
 	n := Read(r, Meta{})
+	if n.InputTotal != 4+1+4+2 { // a schema of the answer is no part of the prompt
+		t.Errorf("%d tokens", n.InputTotal)
+	}
 	if !n.Streaming || !n.JSONSchema || n.JSONObject || !n.Continuation || n.NumCtx != 8192 || n.Role != RoleChat {
 		t.Errorf("got %+v", n)
 	}

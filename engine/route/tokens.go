@@ -204,7 +204,8 @@ func (t *tally) add(o tally) {
 
 // estimate returns the prompt tokens of a request, uncalibrated, and the kind of
 // its text. Embedding inputs are read one by one, so the longest is what a
-// context must hold.
+// context must hold. A schema of the answer is no part of the prompt: runtimes
+// hold the answer to it as a grammar.
 func estimate(r *dialect.Request) (input, total int, kind string) {
 	var t tally
 	if r.Embed != nil {
@@ -241,7 +242,6 @@ func estimate(r *dialect.Request) (input, total int, kind string) {
 			t.tool(&r.Tools[i])
 		}
 	}
-	t.value(r.Format.Schema)
 	n := ceil(t.tokens()) + extra
 	return n, n, t.kind()
 }
