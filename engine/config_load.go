@@ -107,7 +107,8 @@ func (c *Config) look(emptied bool) *reading {
 		return &reading{config: c}
 	}
 	next := c.again()
-	if next.err == nil && c.filled && !next.config.filled && !emptied {
+	gone := errors.Is(next.err, fs.ErrNotExist) // which is wrong of one that was asked for
+	if c.filled && !emptied && (gone || next.err == nil && !next.config.filled) {
 		next.err = &EmptiedError{File: filepath.Base(c.file)}
 	}
 	if next.err != nil {

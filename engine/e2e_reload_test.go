@@ -142,6 +142,10 @@ func TestAnEmptiedFileLeavesTheLastGoodInForce(t *testing.T) {
 			}
 		}
 	}
+	must(t, os.Remove(file)) // though it was named at the start
+	if err := r.Reload(t.Context()); !errors.As(err, new(*EmptiedError)) || r.policy.Load().Hash != before {
+		t.Errorf("a removed file: got %v", err)
+	}
 	must(t, os.WriteFile(file, append(original, "\nresponse_model_field: deployment\n"...), 0o600))
 	must(t, os.WriteFile(own, []byte("{}"), 0o600)) // which says that nothing is meant
 	must(t, r.Reload(t.Context()))

@@ -125,7 +125,7 @@ func (s *state) freeToGo(runtimeName, model string) (*server, *fleet.Deployment,
 	case l.leaving > 0:
 		return nil, nil, no(fleet.CodeAdmission, model+" is being unloaded already")
 	case l.load != nil:
-		return nil, nil, no(fleet.CodeAdmission, model+" is being loaded")
+		return nil, nil, no(fleet.CodeAdmission, model+" is being loaded: wait until it is in memory")
 	case len(l.leases) > 0:
 		return nil, nil, no(fleet.CodeAdmission, fmt.Sprintf("%s is in use by %d requests", model, len(l.leases)))
 	case len(l.holds) > 0:
