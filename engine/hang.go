@@ -8,7 +8,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unicode"
 	"unicode/utf8"
 
 	"bellwether/engine/fleet"
@@ -66,8 +65,8 @@ func checkLoops(s *scene) (out []check) {
 
 // sentenceOf begins with a capital.
 func sentenceOf(s string) string {
-	first, n := utf8.DecodeRuneInString(s)
-	return string(unicode.ToUpper(first)) + s[n:]
+	_, n := utf8.DecodeRuneInString(s)
+	return strings.ToUpper(s[:n]) + s[n:]
 }
 
 // turn lets a loop that waits in a select be asked to come round.

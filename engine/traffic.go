@@ -10,7 +10,6 @@ import (
 	"io"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 
 	"bellwether/engine/admin"
@@ -77,7 +76,7 @@ func (d uiDesk) Traffic(ctx context.Context, line func(admin.TrafficLine)) error
 			line(l)
 			if out.Code.Away() {
 				away[t.Node] = true
-				done.Error, done.Remedy = "Not all were sent: "+out.Reason+".", strings.ToUpper(out.Remedy[:1])+out.Remedy[1:]+"."
+				done.Error, done.Remedy = "Not all were sent: "+out.Reason+".", sentenceOf(out.Remedy)+"."
 			}
 		}
 	}

@@ -456,7 +456,7 @@ func named(err error) (status int, code, message, remedy string) {
 // said is what went wrong and what to do, where there is one place for both.
 func said(err error) string {
 	_, _, message, remedy := named(err)
-	return strings.TrimSpace(message + " " + remedy)
+	return (&dialect.Problem{Message: message, Remedy: remedy}).Text()
 }
 
 // sentence ends a clause as one.

@@ -99,23 +99,24 @@ func (p *Past) forget() {
 		return
 	}
 	oldest := p.last - historySamples
-	maps.DeleteFunc(p.pools, func(_ string, line *[historySamples]poolSample) bool {
-		for i := range line {
-			if line[i].n > oldest {
-				return false
-			}
-		}
-		return true
-	})
-	maps.DeleteFunc(p.nodes, func(_ string, line *[historySamples]nodeSample) bool {
-		for i := range line {
-			if line[i].n > oldest {
-				return false
-			}
-		}
-		return true
-	})
+	maps.DeleteFunc(p.pools, func(_ string, line *[historySamples]poolSample) bool { return lapsed(line, oldest) })
+	maps.DeleteFunc(p.nodes, func(_ string, line *[historySamples]nodeSample) bool { return lapsed(line, oldest) })
 }
+
+// lapsed reports whether no sample of a line is younger. It searches by hand:
+// over slices.ContainsFunc here the compiler of Go 1.26 breaks where it
+// instruments for fuzzing.
+func lapsed[S interface{ number() int64 }](line *[historySamples]S, oldest int64) bool {
+	for i := range line {
+		if line[i].number() > oldest {
+			return false
+		}
+	}
+	return true
+}
+
+func (s poolSample) number() int64 { return s.n }
+func (s nodeSample) number() int64 { return s.n }
 
 // History returns the samples since a time, at most the last hour's.
 func (p *Past) History(since time.Time) *History {

@@ -54,14 +54,6 @@ func (f *fault) problem() *Problem {
 	return p
 }
 
-// sentence puts a full stop where a remedy is going to follow.
-func sentence(s string) string {
-	if s == "" || s[len(s)-1] == '.' {
-		return s
-	}
-	return s + "."
-}
-
 func kindName(v Raw) string {
 	switch v.Kind() {
 	case '{':

@@ -46,3 +46,11 @@ func (p *Problem) Error() string {
 // Text returns what is shown to the client: the message, and where there is a
 // remedy a full stop between the two.
 func (p *Problem) Text() string { return p.Error() }
+
+// sentence puts a full stop where a remedy is going to follow.
+func sentence(s string) string {
+	if s == "" || s[len(s)-1] == '.' {
+		return s
+	}
+	return s + "."
+}

@@ -201,7 +201,7 @@ func (x *exchange) failureProblem(f *fleet.Failure) *dialect.Problem {
 		if p.Code == dialect.CodeContextLength {
 			p.Param = x.promptParam()
 		}
-		if p.Code == route.RefuseField {
+		if p.Code == route.RefuseField { // found in the answer, see checkVectors
 			p.Param = "dimensions"
 		}
 		if p.Status < 400 || p.Status > 499 {

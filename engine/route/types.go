@@ -144,7 +144,7 @@ type Circuit struct {
 	RetryAt time.Time `json:"retry_at,omitzero"`
 }
 
-// KeepsOut reports whether it is open to the requests of an app.
+// KeepsOut reports whether the requests of an app are to go elsewhere, or wait.
 func (c Circuit) KeepsOut(app string) bool { return c.Open && (c.App == "" || c.App == app) }
 
 // Pin is where a session was last served with success.
